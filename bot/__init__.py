@@ -1,0 +1,1 @@
+"""The bot: listens, feeds the memory, answers."""

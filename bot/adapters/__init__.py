@@ -1,0 +1,1 @@
+"""One module per way to chat, each the only importer of its SDK."""

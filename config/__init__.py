@@ -1,0 +1,1 @@
+"""Settings; read once, by the composition root."""
