@@ -1,1 +1,36 @@
-"""Theory-of-mind memory on FalkorDB: who believes what, and who thinks who knows."""
+"""Theory-of-mind memory on FalkorDB: who believes what, and who thinks who knows.
+
+    from engine import Memory
+
+    mem = Memory("support")
+    mem.join(["Maya", "Billing"], "chat")
+    mem.say("Billing", "refund", "approved", room="chat")
+    mem.leave("Maya")
+    mem.set("refund", "rejected", room="chat", by="Finance")
+    mem.believes(["Billing", "Maya"], "refund").value  # 'approved': Billing knows she is out of date
+
+It knows people, rooms, entities and events, and refuses to know any platform, language or model.
+"""
+
+from engine.errors import (
+    InvalidInput,
+    SecondOrderError,
+    StoreUnavailable,
+    UnknownEntity,
+    UnknownPerson,
+)
+from engine.memory import Memory, PersonInfo, Reader, RoomInfo, identify, nearest
+
+__all__ = [
+    "InvalidInput",
+    "Memory",
+    "PersonInfo",
+    "Reader",
+    "RoomInfo",
+    "SecondOrderError",
+    "StoreUnavailable",
+    "UnknownEntity",
+    "UnknownPerson",
+    "identify",
+    "nearest",
+]

@@ -6,9 +6,17 @@ Order is `(at, id)`: the order in which things were said. `id` is the source's o
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    model_validator,
+)
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=200)]
 """Opaque: a platform's own id, or one made of a name by `engine.identify`."""
@@ -29,15 +37,21 @@ Moment = Annotated[datetime, AfterValidator(_utc)]
 moment: TypeAdapter[datetime] = TypeAdapter(Moment)
 
 
+def whole(text: str) -> str:
+    """Without the halves of broken characters, which no database can store."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _written(text: str) -> str:
     if "\0" in text:
         raise ValueError("a NUL character cannot be stored")
-    text = text.strip()
+    text = whole(text).strip()
     if not text:
         raise ValueError("it is empty")
     return text
 
 
+Shown = Annotated[str, AfterValidator(lambda text: whole(text).replace("\0", ""))]
 Text = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_written)]
 
 
@@ -70,9 +84,9 @@ class Exit(_Event):
 class _Stated(_Event):
     entity: Id
     value: Text
-    quote: str | None = Field(default=None, max_length=200)
+    quote: Shown | None = Field(default=None, max_length=200)
     """The sentence it came from; kept in the world graph only."""
-    link: str | None = Field(default=None, max_length=2_000)
+    link: Shown | None = Field(default=None, max_length=2_000)
 
 
 class _Spoken(_Stated):
@@ -98,6 +112,12 @@ class Say(_Spoken):
     edits: Id | None = None
     replaces: Id | None = None
     mentions: tuple[Id, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one_version(self) -> Self:
+        if self.edits and self.replaces:
+            raise ValueError("a version either edits an earlier one or replaces it")
+        return self
 
 
 class Tell(_Stated):

@@ -1,0 +1,251 @@
+"""What can be answered, with its evidence; frozen, and the JSON that scripts rely on.
+
+It knows neither the database nor who asks: whatever stands in an answer, its reader may read.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+
+from engine.events import Grade, Moment
+
+type Status = Literal["knows", "stale", "could_have_seen", "unaware"]
+type How = Literal["said", "heard", "told", "reported", "saw"]
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+At = Annotated[Moment, PlainSerializer(_iso, when_used="json")]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Ref(_Answer):
+    """A person, a room or an entity: the platform's id or the normalised key, and its name."""
+
+    id: str
+    name: str
+
+
+class Evidence(_Answer):
+    """What shows it. `grade`: how well the person in question perceived it."""
+
+    event: str
+    at: At
+    room: Ref | None = None
+    speaker: Ref | None = None
+    grade: Grade | None = None
+    link: str | None = None
+    quote: str | None = None
+
+
+class Belief(_Answer):
+    """What a chain believes; `value` None is "unknown". `since`: when the whole chain had it."""
+
+    chain: tuple[Ref, ...]
+    entity: Ref
+    value: str | None = None
+    how: How | None = None
+    since: At | None = None
+    evidence: Evidence | None = None
+
+
+class PersonStatus(_Answer):
+    """`value`: what the person holds, None where nothing is known."""
+
+    person: Ref
+    status: Status
+    value: str | None = None
+    grade: Grade | None = None
+    evidence: Evidence | None = None
+
+
+class WrongAboutOthers(_Answer):
+    """Each of `people` thinks that each of `about` holds `thinks`; they hold `actually`."""
+
+    entity: Ref
+    people: tuple[Ref, ...]
+    about: tuple[Ref, ...]
+    thinks: str
+    actually: str
+    evidence: Evidence
+
+
+class WhoKnows(_Answer):
+    """`decided`: what settled the current value, None while it was only mentioned.
+
+    `rivals`: while disputed, the decisions that stand against it.
+    """
+
+    entity: Ref
+    value: str | None
+    disputed: bool
+    decided: Evidence | None
+    rivals: tuple["Change", ...] = ()
+    people: tuple[PersonStatus, ...]
+    wrong_about_others: tuple[WrongAboutOthers, ...]
+
+    def having(self, status: Status) -> tuple[PersonStatus, ...]:
+        return tuple(one for one in self.people if one.status == status)
+
+
+class FalseBelief(_Answer):
+    """`since`: when the person came to hold it. `changed`: what made it outdated."""
+
+    person: Ref
+    entity: Ref
+    believes: str
+    actual: str
+    since: At
+    evidence: Evidence
+    changed: Evidence
+
+
+class Misinformed(_Answer):
+    beliefs: tuple[FalseBelief, ...]
+    wrong_about_others: tuple[WrongAboutOthers, ...]
+
+
+class Recipient(_Answer):
+    """A room or a person; in JSON only the one that it is."""
+
+    room: Ref | None = None
+    person: Ref | None = None
+
+    @model_serializer(mode="wrap")
+    def _only_one(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in serialize(self).items() if value is not None}
+
+
+class Post(_Answer):
+    """`text` carries only what every recipient may read; `mentions`: whom it addresses by name."""
+
+    to: Recipient
+    text: str
+    mentions: tuple[Ref, ...] = ()
+
+
+class Plan(_Answer):
+    """`wrong_after`: people still holding an outdated value. `interrupted`: who already knew."""
+
+    messages: tuple[Post, ...]
+    wrong_after: int
+    interrupted: int
+    reached: int
+
+
+class Announcement(_Answer):
+    """`plans`: best first. `by_hand`: who is wrong and may not read the source."""
+
+    entity: Ref
+    value: str | None
+    wrong_before: int
+    plans: tuple[Plan, ...]
+    by_hand: tuple[Ref, ...] = ()
+
+
+class Lacking(_Answer):
+    entity: Ref
+    value: str
+    evidence: Evidence
+
+
+class Mistaken(_Answer):
+    entity: Ref
+    value: str
+    holds: str
+    evidence: Evidence
+
+
+class Promise(_Answer):
+    """What `to` was told, which is no longer the current value and which `to` still holds."""
+
+    to: Ref
+    entity: Ref
+    told: str
+    actual: str
+    evidence: Evidence
+
+
+class Handoff(_Answer):
+    """What `to_person` needs from `from_person`; in JSON `from` and `to`."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", serialize_by_alias=True, validate_by_name=True
+    )
+
+    from_person: Ref = Field(alias="from")
+    to_person: Ref = Field(alias="to")
+    lacks: tuple[Lacking, ...]
+    wrong: tuple[Mistaken, ...]
+    promises: tuple[Promise, ...]
+    text: str = ""
+
+
+class Shared(_Answer):
+    entity: Ref
+    value: str
+    evidence: Evidence
+
+
+class CommonGround(_Answer):
+    """What both know, and know that the other knows."""
+
+    people: tuple[Ref, Ref]
+    shared: tuple[Shared, ...]
+
+
+class Step(_Answer):
+    """One event that the chain accepted; `displaces`: it settles what the chain believes, else it
+    is a mention. `decisive`: the one that the belief rests on."""
+
+    evidence: Evidence
+    value: str
+    how: How
+    since: At
+    displaces: bool
+    decisive: bool
+
+
+class Explanation(_Answer):
+    """The chain of events behind a belief, oldest first."""
+
+    chain: tuple[Ref, ...]
+    entity: Ref
+    value: str | None
+    steps: tuple[Step, ...]
+
+
+class Change(_Answer):
+    """One decision; `was`: the value before it, None for the first."""
+
+    value: str
+    was: str | None
+    evidence: Evidence
+
+
+class Timeline(_Answer):
+    entity: Ref
+    changes: tuple[Change, ...]
+
+
+class ErrorBody(_Answer):
+    kind: str
+    message: str
+    suggestions: tuple[str, ...] = ()
+
+
+class Failure(_Answer):
+    error: ErrorBody

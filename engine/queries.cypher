@@ -1,0 +1,281 @@
+// Every Cypher statement of the engine. A line `// -- name --` opens one; the comment under it says
+// what it is for. Lists of people are written `|U1|U2|`, one person `|U1|`; moments are integers,
+// microseconds since 1970. Statements about an entity look the same in the world and in a mind,
+// so the same text reads both.
+
+// -- schema --
+// Which version of this schema the world was made with; no row in a new one.
+MATCH (s:Schema) RETURN s.version
+
+// -- make_schema --
+// Marks a new world.
+MERGE (s:Schema) SET s.version = $version
+
+// -- index_event_id --
+// An event is found by its source's own identity.
+CREATE INDEX FOR (e:Event) ON (e.id)
+
+// -- index_event_entity --
+// What was said about an entity.
+CREATE INDEX FOR (e:Event) ON (e.entity)
+
+// -- index_event_room --
+// What was said in a room.
+CREATE INDEX FOR (e:Event) ON (e.room)
+
+// -- index_event_target --
+// What was later said about an event: notices, retractions, edits.
+CREATE INDEX FOR (e:Event) ON (e.target)
+
+// -- index_person --
+// A person by id.
+CREATE INDEX FOR (p:Person) ON (p.id)
+
+// -- index_room --
+// A room by id.
+CREATE INDEX FOR (r:Room) ON (r.id)
+
+// -- index_entity --
+// An entity by its key.
+CREATE INDEX FOR (n:Entity) ON (n.id)
+
+// -- index_move_room --
+// The membership lines of a room.
+CREATE INDEX FOR (m:Move) ON (m.room)
+
+// -- index_move_stay --
+// The membership lines of one person in one room.
+CREATE INDEX FOR (m:Move) ON (m.stay)
+
+// -- index_move_id --
+// A membership line by its source's own identity.
+CREATE INDEX FOR (m:Move) ON (m.id)
+
+// -- index_audience --
+// A large audience by its content.
+CREATE INDEX FOR (a:Audience) ON (a.id)
+
+// -- before_statement --
+// What must be known before a statement is written: whether it is known, who is in its room and
+// as of which line, and whether anything that arrived earlier refers to it or is edited by it.
+OPTIONAL MATCH (known:Event {id: $id})
+WITH count(known) AS known
+OPTIONAL MATCH (r:Room {id: $room})
+WITH known, r.here AS here, r.newest_at AS newest_at, r.newest_id AS newest_id
+OPTIONAL MATCH (later:Event {target: $id})
+RETURN known, here, newest_at, newest_id, count(later)
+
+// -- before_move --
+// What must be known before somebody comes or goes: whether the line is known, and the room as it
+// stands.
+OPTIONAL MATCH (known:Move {id: $id})
+WITH count(known) AS known
+OPTIONAL MATCH (r:Room {id: $room})
+RETURN known, r.here, r.newest_at, r.newest_id
+
+// -- before_mark --
+// Whether a notice or a retraction is known already.
+OPTIONAL MATCH (known:Event {id: $id})
+RETURN count(known)
+
+// -- moves_of --
+// One person's membership lines in one room.
+MATCH (m:Move {stay: $stay}) RETURN m.at, m.id, m.person, m.entered, m.presumed
+
+// -- moves --
+// All membership lines of some rooms.
+UNWIND $rooms AS room
+MATCH (m:Move {room: room}) RETURN m.room, m.at, m.id, m.person, m.entered, m.presumed
+
+// -- spoken_since --
+// Statements of a room from a moment on, whose witnesses may follow from who was there.
+MATCH (e:Event {room: $room}) WHERE e.at >= $since AND e.entity IS NOT NULL RETURN e.id
+
+// -- sources --
+// The statements with these ids, as they were recorded and as they were last understood.
+UNWIND $ids AS id
+MATCH (e:Event {id: id}) WHERE e.entity IS NOT NULL
+RETURN e.id, e.source, e.value, e.members, e.audience, e.sight_people, e.sight_since, e.sight_until,
+       e.sight_grades, e.there, e.void, e.retracted, e.alone
+
+// -- marks --
+// What was later said about these events: notices, unsees, retractions, and edits and replacements.
+UNWIND $ids AS id
+MATCH (e:Event {target: id}) RETURN id, e.id, e.kind, e.source
+
+// -- audiences --
+// The people of large audiences.
+UNWIND $ids AS id
+MATCH (a:Audience {id: id}) RETURN a.id, a.members
+
+// -- state_event --
+// Writes a statement into the world, with who said it, where, and about what.
+MERGE (n:Entity {id: $row.entity})
+CREATE (e:Event) SET e = $row
+CREATE (e)-[:ABOUT]->(n)
+WITH e
+UNWIND $said AS said MERGE (p:Person {id: said}) CREATE (p)-[:SAID]->(e)
+
+// -- place_event --
+// The room a statement was made in.
+MATCH (e:Event {id: $id}) MERGE (r:Room {id: $room}) CREATE (e)-[:IN]->(r)
+
+// -- told --
+// Who told whom, for paths.
+MERGE (a:Person {id: $by})
+WITH a
+UNWIND $listeners AS listener
+MERGE (b:Person {id: listener})
+CREATE (a)-[:TOLD {event: $id, at: $at, room: $room, private: $private}]->(b)
+
+// -- meet --
+// People who were named as witnesses.
+UNWIND $people AS id MERGE (:Person {id: id})
+
+// -- mark_event --
+// Writes a notice, an unsee or a retraction.
+CREATE (e:Event) SET e = $row
+
+// -- understand_event --
+// Who is now understood to have witnessed a statement, and what became of it.
+MATCH (e:Event {id: $id}) SET e += $row
+
+// -- move --
+// Writes a membership line, and the room as it stands after it.
+MERGE (p:Person {id: $row.person})
+MERGE (r:Room {id: $row.room})
+SET r += $after
+CREATE (m:Move) SET m = $row
+
+// -- keep_audience --
+// A large audience, once per content.
+MERGE (a:Audience {id: $id}) ON CREATE SET a.members = $members
+
+// -- witness --
+// Into one mind: a statement as this person saw it.
+CREATE (e:Event) SET e = $row
+
+// -- unwitness --
+// Out of one mind: this person turned out not to have seen it, or to have seen it otherwise.
+MATCH (e:Event {id: $id}) DELETE e
+
+// -- describe_person --
+// What people read for a person, and what the platform says of them.
+MERGE (p:Person {id: $id}) SET p += $row
+
+// -- describe_room --
+// What people read for a room, and whether it is open to every full member.
+MERGE (r:Room {id: $id}) SET r += $row
+
+// -- describe_entity --
+// What people read for an entity.
+MERGE (n:Entity {id: $id}) SET n += $row
+
+// -- people --
+// Everybody.
+MATCH (p:Person) RETURN p.id, p.name, p.handle, p.zone, p.guest, p.gone, p.bot
+
+// -- rooms --
+// Every room, who is in it now, and whether it is open to every full member.
+MATCH (r:Room) RETURN r.id, r.name, r.open, r.here, r.kind
+
+// -- entities --
+// The entities that were spoken of where the reader may read.
+MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
+  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+       OR (e.room IS NULL AND e.by = $person))
+WITH DISTINCT e.entity AS id
+MATCH (n:Entity {id: id})
+RETURN n.id, n.name
+
+// -- believes --
+// What a chain believes about an entity at a moment, in the world or in the mind of its first
+// person (policy workplace). Large audiences are tested first, then the rows: a row is accepted
+// when everyone in the chain witnessed it by then; a report also when everyone before `last` did,
+// it is about `last`, and `last` was not there. Of the accepted rows the newest that displaces and
+// the newest said by `last` are compared; a mention from before the chain came to know of the
+// decision does not count against it.
+OPTIONAL MATCH (a:Audience) WHERE all(x IN $chain WHERE a.members CONTAINS x)
+WITH collect(a.id) AS complete
+OPTIONAL MATCH (a:Audience) WHERE all(x IN $before_last WHERE a.members CONTAINS x)
+WITH complete, collect(a.id) AS but_last
+MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND NOT e.void
+  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+       OR (e.room IS NULL AND e.by = $person))
+WITH e, size($chain) > 1 AND e.about = $last AND NOT e.there AS reported, complete, but_last
+WITH e, reported, CASE WHEN reported THEN $before_last ELSE $chain END AS needed,
+     e.audience IN (CASE WHEN reported THEN but_last ELSE complete END) AS whole
+WITH e, coalesce(reported, false) AS reported,
+     [x IN needed | CASE WHEN whole OR e.members CONTAINS x THEN e.at ELSE
+        reduce(m = -1, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
+          CASE WHEN e.sight_people[i] = x AND e.sight_since[i] <= $at AND e.sight_until[i] > $at
+                    AND (m < 0 OR e.sight_since[i] < m)
+               THEN e.sight_since[i] ELSE m END) END] AS since
+WHERE all(s IN since WHERE s >= 0)
+WITH e, reduce(m = e.at, s IN since | CASE WHEN s > m THEN s ELSE m END) AS since,
+     reported OR e.decides OR e.kind = 'tell' AS displaces, e.by = $last_id AS own
+ORDER BY e.at DESC, e.id DESC
+WITH collect({id: e.id, at: e.at, since: since, displaces: displaces, own: own, value: e.value,
+              kind: e.kind, by: e.by, room: e.room, quote: e.quote, link: e.link,
+              about: e.about, retracted: e.retracted}) AS rows
+WITH head([r IN rows WHERE r.displaces]) AS d, head([r IN rows WHERE r.own]) AS o, head(rows) AS n
+WITH CASE WHEN d IS NULL AND o IS NULL THEN n
+          WHEN d IS NULL THEN o
+          WHEN o IS NULL THEN d
+          WHEN o.at < d.at OR (o.at = d.at AND o.id <= d.id) THEN d
+          WHEN NOT o.displaces AND d.since > o.at THEN d
+          ELSE o END AS held
+WHERE held IS NOT NULL
+RETURN held.id, held.at, held.since, held.value, held.kind, held.by, held.room, held.quote,
+       held.link, held.about, held.retracted
+
+// -- statements --
+// Every statement about an entity that the reader may read, with who witnessed it.
+UNWIND $entities AS entity
+MATCH (e:Event {entity: entity}) WHERE e.at <= $at AND NOT e.void
+  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+       OR (e.room IS NULL AND e.by = $person))
+RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
+       e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link
+ORDER BY e.at, e.id
+
+// -- all_statements --
+// Every statement that the reader may read, with who witnessed it.
+MATCH (e:Event) WHERE e.entity IS NOT NULL AND e.at <= $at AND NOT e.void
+  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+       OR (e.room IS NULL AND e.by = $person))
+RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
+       e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link
+ORDER BY e.at, e.id
+
+// -- statements_of --
+// The statements with these ids, read by the operator.
+UNWIND $ids AS id
+MATCH (e:Event {id: id}) WHERE e.entity IS NOT NULL AND NOT e.void
+RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
+       e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link
+ORDER BY e.at, e.id
+
+// -- counts --
+// How many events and entities the world holds.
+OPTIONAL MATCH (e:Event) WHERE NOT coalesce(e.void, false)
+WITH count(e) AS events, sum(CASE WHEN e.entity IS NULL THEN 0 ELSE 1 END) AS statements
+OPTIONAL MATCH (m:Move) WHERE NOT m.presumed
+WITH events, statements, count(m) AS moves
+OPTIONAL MATCH (n:Entity)
+RETURN events + moves, statements, count(n)
+
+// -- names --
+// What people read for some people, rooms and entities, and what is known of those people.
+UNWIND $people AS id
+MATCH (n:Person {id: id}) RETURN 'person' AS kind, n.id AS id, n.name AS name,
+       coalesce(n.bot, false) OR coalesce(n.gone, false) AS hidden
+UNION ALL
+UNWIND $rooms AS id
+MATCH (n:Room {id: id}) RETURN 'room' AS kind, n.id AS id, n.name AS name, false AS hidden
+UNION ALL
+UNWIND $entities AS id
+MATCH (n:Entity {id: id}) RETURN 'entity' AS kind, n.id AS id, n.name AS name, false AS hidden

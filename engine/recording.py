@@ -1,0 +1,561 @@
+"""What an event writes: into the world, and into the mind of everybody who witnessed it.
+
+It decides on what `Reads` shows and returns writes; it refuses to know how they reach the database.
+Nothing here depends on the order of recording: a late arrival re-derives what it bears upon.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from engine.events import (
+    Enter,
+    Event,
+    Exit,
+    Notice,
+    Report,
+    Retract,
+    Say,
+    Set,
+    Statement,
+    Tell,
+    Unsee,
+    any_event,
+)
+from engine.rules import (
+    FOREVER,
+    Line,
+    Row,
+    Sight,
+    Witnesses,
+    derive,
+    line,
+    micros,
+    present,
+    same,
+    speaker,
+    stays,
+)
+from engine.store import Reads, Rows, Write
+
+INLINE = 24  # larger audiences are written once and referred to
+WORLD = "world"
+
+
+def mind(person: str) -> str:
+    return f"mind:{person}"
+
+
+def bar(people: Iterable[str]) -> str:
+    """People as one string in which each is found by `|id|`."""
+    return "".join(f"|{person}" for person in sorted(people)) + "|"
+
+
+def unbar(text: str | None) -> frozenset[str]:
+    return frozenset(person for person in (text or "").split("|") if person)
+
+
+def writes_for(event: Event, reads: Reads) -> list[Write]:
+    """Everything that recording the event writes; nothing when it is known already."""
+    match event:
+        case Enter() | Exit():
+            return _moved(event, reads)
+        case Say() | Tell() | Report() | Set():
+            return _stated(event, reads)
+        case Notice() | Unsee() | Retract():
+            return _marked(event, reads)
+
+
+# ------------------------------------------------------------------------------- coming and going
+
+
+def _moved(event: Enter | Exit, reads: Reads) -> list[Write]:
+    [[known, here, newest_at, newest_id]] = reads("before_move", id=event.id, room=event.room)
+    if known:
+        return []
+    stay = f"{event.room}|{event.person}"
+    own = [_line(row) for row in reads("moves_of", stay=stay)]
+    new = line(event)
+    before = stays(own).get(event.person, [])
+    after = stays([*own, new]).get(event.person, [])
+    inside = unbar(here) - {event.person}
+    if after and after[-1][1][0] == FOREVER:
+        inside |= {event.person}
+    newest = max((newest_at or 0, newest_id or ""), (new.at, new.id))
+    row = {
+        "id": event.id,
+        "at": new.at,
+        "person": event.person,
+        "room": event.room,
+        "stay": stay,
+        "entered": new.entered,
+        "presumed": new.presumed,
+    }
+    room = {"here": bar(inside), "newest_at": newest[0], "newest_id": newest[1]}
+    writes = [Write(WORLD, "move", {"row": row, "after": room})]
+    edges = {edge for stretch in set(before) ^ set(after) for edge in stretch}
+    changed_from = min(edges, default=None)
+    if changed_from is None:
+        return writes
+    affected = [id for [id] in reads("spoken_since", room=event.room, since=changed_from[0])]
+    return writes + (_Recall(reads, moves=(event,)).understood(affected) if affected else [])
+
+
+# ------------------------------------------------------------------------------- statements
+
+
+def _stated(event: Statement, reads: Reads) -> list[Write]:
+    [[known, here, newest_at, newest_id, referred]] = reads(
+        "before_statement", id=event.id, room=event.room or ""
+    )
+    if known:
+        return []
+    at, writes = micros(event), _about(event)
+    linked = isinstance(event, Say) and (event.edits or event.replaces)
+    if referred or linked or (at, event.id) < (newest_at or 0, newest_id or ""):
+        recall = _Recall(reads, statement=event)
+        touched = [event.id]
+        if isinstance(event, Say) and event.replaces:
+            touched.append(event.replaces)
+        return writes + recall.understood(touched)
+    roster = frozenset[str]() if isinstance(event, Tell) else unbar(here)
+    seen = derive(event, roster)
+    row = world_row(event, seen)
+    return [
+        *_audience(seen),
+        Write(WORLD, "state_event", _said(event, row)),
+        *writes,
+        *_into_minds(event, {person: seen for person in seen.people}),
+    ]
+
+
+def _said(event: Statement, row: dict[str, Any]) -> dict[str, Any]:
+    author = speaker(event)
+    return {"row": row, "said": [author] if author else []}
+
+
+def _about(event: Statement) -> list[Write]:
+    """The world's edges beside the statement itself: where, who told whom, who was named."""
+    at, writes = micros(event), list[Write]()
+    if event.room is not None:
+        writes.append(Write(WORLD, "place_event", {"id": event.id, "room": event.room}))
+    match event:
+        case Tell():
+            told = {
+                "by": event.speaker,
+                "listeners": sorted(set(event.listeners) - {event.speaker}),
+                "id": event.id,
+                "at": at,
+                "room": event.room,
+                "private": True,
+            }
+            writes.append(Write(WORLD, "told", told))
+        case Report():
+            told = {
+                "by": event.speaker,
+                "listeners": [event.about],
+                "id": event.id,
+                "at": at,
+                "room": event.room,
+                "private": False,
+            }
+            writes.append(Write(WORLD, "told", told))
+        case Say() | Set():
+            pass
+    if not isinstance(event, Set | Tell) and event.witnesses:
+        writes.append(Write(WORLD, "meet", {"people": sorted(event.witnesses)}))
+    return writes
+
+
+def world_row(
+    event: Statement,
+    seen: Witnesses,
+    void: bool = False,
+    retracted: int = 0,
+    alone: bool = False,
+) -> dict[str, Any]:
+    """A statement as the world keeps it: what was recorded, and who is understood to have seen it."""
+    author, about = speaker(event), event.about if isinstance(event, Report) else None
+    target = (event.edits or event.replaces) if isinstance(event, Say) else None
+    return {
+        "id": event.id,
+        "at": micros(event),
+        "kind": event.kind,
+        "by": author,
+        "about": about,
+        "room": event.room,
+        "entity": event.entity,
+        "value": event.value,
+        "same": same(event.value),
+        "decides": event.decides if isinstance(event, Say) else isinstance(event, Set),
+        "shown": isinstance(event, Set | Tell) or event.witnesses is None,
+        "mentions": bar(event.mentions if isinstance(event, Say) else ()),
+        "quote": None if retracted else event.quote,
+        "link": None if retracted else event.link,
+        "target": target,
+        "source": event.model_dump_json(exclude={"quote", "link", "value"}),
+        **understood_row(event, seen, void, retracted, alone),
+    }
+
+
+def understood_row(
+    event: Statement, seen: Witnesses, void: bool, retracted: int, alone: bool
+) -> dict[str, Any]:
+    return {**_seen_row(event, seen), "void": void, "retracted": retracted, "alone": alone}
+
+
+def _seen_row(event: Statement, seen: Witnesses) -> dict[str, Any]:
+    inline = bool(seen.sights) or len(seen.members) <= INLINE
+    return {
+        "there": _there(event, seen),
+        "members": bar(seen.members) if inline else "",
+        "audience": None if inline else _audience_id(seen.members),
+        "sight_people": [f"|{s.person}|" for s in seen.sights] or None,
+        "sight_since": [s.since for s in seen.sights] or None,
+        "sight_until": [s.until for s in seen.sights] or None,
+        "sight_grades": [s.grade for s in seen.sights] or None,
+    }
+
+
+def _there(event: Statement, seen: Witnesses) -> bool:
+    """Whether the person a report is about was there, as of the moment it was said."""
+    if not isinstance(event, Report):
+        return False
+    at = micros(event)
+    return event.about in seen.members or any(
+        s.person == event.about and s.since <= at for s in seen.sights
+    )
+
+
+def mind_row(event: Statement, seen: Witnesses) -> dict[str, Any]:
+    """A statement as one witness keeps it: values, ids and audiences, never what was written."""
+    return {
+        "id": event.id,
+        "at": micros(event),
+        "kind": event.kind,
+        "by": speaker(event),
+        "about": event.about if isinstance(event, Report) else None,
+        "room": event.room,
+        "entity": event.entity,
+        "value": event.value,
+        "same": same(event.value),
+        "decides": event.decides if isinstance(event, Say) else isinstance(event, Set),
+        "void": False,
+        "retracted": 0,
+        **_seen_row(event, seen),
+    }
+
+
+def _audience_id(members: frozenset[str]) -> str:
+    return hashlib.sha256(bar(members).encode()).hexdigest()[:20]
+
+
+def _audience(seen: Witnesses, graph: str = WORLD) -> list[Write]:
+    if seen.sights or len(seen.members) <= INLINE:
+        return []
+    params = {"id": _audience_id(seen.members), "members": bar(seen.members)}
+    return [Write(graph, "keep_audience", params)]
+
+
+def _into_minds(event: Statement, seen: Mapping[str, Witnesses]) -> list[Write]:
+    """One row for each witness; equal rows are built once."""
+    built: dict[Witnesses, dict[str, Any]] = {}
+    writes: list[Write] = []
+    for person, known in sorted(seen.items()):
+        if known not in built:
+            built[known] = mind_row(event, known)
+        writes += _audience(known, mind(person))
+        writes.append(Write(mind(person), "witness", {"row": built[known]}))
+    return writes
+
+
+# ------------------------------------------------------------------------------- later evidence
+
+
+def _marked(event: Notice | Unsee | Retract, reads: Reads) -> list[Write]:
+    [[known]] = reads("before_mark", id=event.id)
+    if known:
+        return []
+    row = {
+        "id": event.id,
+        "at": micros(event),
+        "kind": event.kind,
+        "target": event.event,
+        "void": False,
+        "source": event.model_dump_json(),
+    }
+    writes = [Write(WORLD, "mark_event", {"row": row})]
+    if not isinstance(event, Retract):
+        writes.append(Write(WORLD, "meet", {"people": [event.person]}))
+    return writes + _Recall(reads, mark=event).understood([event.event])
+
+
+# ------------------------------------------------------------------------------- re-deriving
+
+
+class _Stored(NamedTuple):
+    statement: Statement
+    seen: Witnesses
+    there: bool
+    void: bool
+    retracted: int
+    alone: bool
+
+
+type _Mark = Notice | Unsee | Retract | Say
+
+
+class _Recall:
+    """The facts of the world that bear upon some statements, with the event that is being recorded.
+
+    `eye` below is whose view is derived: None the world's (everything counts), "" what is common
+    knowledge (nothing that was pressed in private), a person's id that person's own.
+    """
+
+    def __init__(
+        self,
+        reads: Reads,
+        *,
+        moves: Sequence[Enter | Exit] = (),
+        statement: Statement | None = None,
+        mark: Notice | Unsee | Retract | None = None,
+    ) -> None:
+        self._reads = reads
+        self._new_moves = moves
+        self._new = statement
+        self._new_mark = mark
+        self._stored: dict[str, _Stored] = {}
+        self._statements: dict[str, Statement] = {}
+        self._marks: dict[str, list[_Mark]] = {}
+        self._lines: dict[str, list[Line]] = {}
+        self._derived: dict[tuple[str, str | None], Witnesses] = {}
+
+    def understood(self, ids: Sequence[str]) -> list[Write]:
+        """The writes that bring these statements, and the edits that follow from them, up to date."""
+        affected = self._with_edits(ids)
+        self._load_rooms()
+        return [write for id in affected for write in self._writes(id)]
+
+    def _with_edits(self, ids: Sequence[str]) -> list[str]:
+        """The ids that are known statements and their later versions; earlier ones are loaded."""
+        affected: list[str] = []
+        waiting = list(dict.fromkeys(ids))
+        while waiting:
+            self._load(waiting)
+            affected += [id for id in waiting if id in self._statements and id not in affected]
+            waiting = [
+                mark.id
+                for id in waiting
+                for mark in self._marks.get(id, [])
+                if isinstance(mark, Say) and mark.edits == id and mark.id not in affected
+            ]
+        earlier = self._earlier(affected)
+        while earlier:
+            self._load(earlier)
+            earlier = self._earlier(earlier)
+        return affected
+
+    def _earlier(self, ids: Iterable[str]) -> list[str]:
+        known = (self._statements.get(id) for id in ids)
+        return [
+            s.edits for s in known if isinstance(s, Say) and s.edits and s.edits not in self._marks
+        ]
+
+    def _load(self, ids: Sequence[str]) -> None:
+        stored = self._reads("sources", ids=list(ids))
+        audiences = large_audiences(stored, 4, self._reads)
+        for row in stored:
+            self._stored[row[0]] = _stored(row, audiences)
+            self._statements[row[0]] = self._stored[row[0]].statement
+        if self._new is not None:
+            self._statements[self._new.id] = self._new
+        marks: dict[str, list[_Mark]] = {id: [] for id in ids}
+        for target, _, _, source in self._reads("marks", ids=list(ids)):
+            marks[target].append(_mark(source))
+        new: Sequence[Statement | Notice | Unsee | Retract | None] = (self._new_mark, self._new)
+        for mark in new:
+            target = _target(mark)
+            if target in marks:
+                marks[target].append(mark)  # type: ignore[arg-type]
+        self._marks.update(marks)
+
+    def _load_rooms(self) -> None:
+        rooms = sorted({s.room for s in self._statements.values() if s.room is not None})
+        self._lines = {room: [] for room in rooms}
+        for room, *row in self._reads("moves", rooms=rooms):
+            self._lines[room].append(_line(row))
+        for move in self._new_moves:
+            self._lines.setdefault(move.room, []).append(line(move))
+
+    # ---------------------------------------------------------------------------- deciding
+
+    def _witnesses(self, id: str, eye: str | None) -> Witnesses:
+        if (id, eye) not in self._derived:
+            self._derived[id, eye] = self._derive(id, eye)
+        return self._derived[id, eye]
+
+    def _derive(self, id: str, eye: str | None) -> Witnesses:
+        statement = self._statements[id]
+        moment = (micros(statement), id)
+        lines = self._lines.get(statement.room or "", [])
+        roster = frozenset[str]() if isinstance(statement, Tell) else present(lines, moment)
+        notices = [
+            mark
+            for mark in self._marks[id]
+            if isinstance(mark, Notice | Unsee)
+            and (eye is None or mark.room is not None or mark.person == eye)
+        ]
+        edited = None
+        if isinstance(statement, Say) and statement.edits in self._statements:
+            earlier = self._statements[statement.edits]
+            edited = _bare_row(earlier, self._witnesses(earlier.id, eye))
+        absent = frozenset(one.person for one in lines) - roster
+        return derive(statement, roster, notices, edited, absent)
+
+    def _private(self, id: str) -> frozenset[str]:
+        """Who pressed something in private about the statement, or about what it was edited from."""
+        pressed = {
+            mark.person
+            for mark in self._marks[id]
+            if isinstance(mark, Notice | Unsee) and mark.room is None
+        }
+        statement = self._statements[id]
+        if isinstance(statement, Say) and statement.edits in self._statements:
+            pressed |= self._private(statement.edits)
+        return frozenset(pressed)
+
+    def _fate(self, id: str, seen: Witnesses) -> tuple[bool, int, bool]:
+        """Whether it is void, when it was retracted, and whether nobody else can have seen it."""
+        statement, marks = self._statements[id], self._marks[id]
+        void = any(isinstance(mark, Say) and mark.replaces == id for mark in marks)
+        retracted = min((micros(m) for m in marks if isinstance(m, Retract)), default=0)
+        return void, retracted, bool(retracted) and self._alone(statement, seen, retracted)
+
+    def _alone(self, statement: Statement, seen: Witnesses, until: int) -> bool:
+        said = micros(statement)
+        others = seen.people - {speaker(statement)}
+        could = {
+            person
+            for person, stretches in stays(self._lines.get(statement.room or "", [])).items()
+            if any(since[0] <= until and end[0] > said for since, end in stretches)
+        }
+        return not others and not could - {speaker(statement)}
+
+    def _writes(self, id: str) -> list[Write]:
+        statement, before = self._statements[id], self._stored.get(id)
+        seen = self._witnesses(id, None)
+        void, retracted, alone = self._fate(id, seen)
+        private = self._private(id)
+        minds = {
+            person: self._witnesses(id, person if person in private else "")
+            for person in (frozenset() if void else seen.people)
+        }
+        if before is None:
+            row = world_row(statement, seen, void, retracted, alone)
+            writes = [*_audience(seen), Write(WORLD, "state_event", _said(statement, row))]
+            return writes + _into_minds(statement, minds)
+        now = _Stored(statement, seen, _there(statement, seen), void, retracted, alone)
+        if now == before and not private:
+            return []
+        change = understood_row(statement, seen, void, retracted, alone)
+        if retracted:
+            change |= {"quote": None, "link": None}
+        writes = [*_audience(seen), Write(WORLD, "understand_event", {"id": id, "row": change})]
+        if now[:4] == before[:4] and not private:
+            return writes
+        gone = [Write(mind(p), "unwitness", {"id": id}) for p in sorted(before.seen.people)]
+        return writes + gone + _into_minds(statement, minds)
+
+
+def _target(event: Statement | Notice | Unsee | Retract | None) -> str | None:
+    match event:
+        case Say():
+            return event.edits or event.replaces
+        case Notice() | Unsee() | Retract():
+            return event.event
+        case _:
+            return None
+
+
+def _mark(source: str) -> _Mark:
+    event = parsed(source)
+    assert isinstance(event, Notice | Unsee | Retract | Say)
+    return event
+
+
+def parsed(source: str, value: str = "…") -> Event:
+    """An event as it was recorded, without its text."""
+    fields: dict[str, Any] = json.loads(source)
+    if "entity" in fields:
+        fields["value"] = value
+    return any_event.validate_python(fields)
+
+
+def _stored(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> _Stored:
+    (
+        id,
+        source,
+        value,
+        members,
+        audience,
+        people,
+        since,
+        until,
+        grades,
+        there,
+        void,
+        retracted,
+        alone,
+    ) = row
+    statement = parsed(source, value)
+    assert isinstance(statement, Say | Tell | Report | Set), id
+    seen = witnesses_of(members, audience, people, since, until, grades, audiences)
+    return _Stored(statement, seen, there, void, retracted, alone)
+
+
+def witnesses_of(
+    members: str,
+    audience: str | None,
+    people: list[str] | None,
+    since: list[int] | None,
+    until: list[int] | None,
+    grades: list[Any] | None,
+    audiences: Mapping[str, frozenset[str]],
+) -> Witnesses:
+    """What the properties of a statement say about its witnesses."""
+    sights = zip(people or (), since or (), until or (), grades or (), strict=True)
+    return Witnesses(
+        audiences[audience] if audience else unbar(members),
+        tuple(Sight(person.strip("|"), a, b, grade) for person, a, b, grade in sights),
+    )
+
+
+def large_audiences(rows: Rows, column: int, reads: Reads) -> dict[str, frozenset[str]]:
+    """The people of the large audiences that these rows refer to."""
+    ids = sorted({row[column] for row in rows if row[column]})
+    return {id: unbar(members) for id, members in reads("audiences", ids=ids)} if ids else {}
+
+
+def _bare_row(statement: Statement, seen: Witnesses) -> Row:
+    """Enough of a row to ask who witnessed it, and how well."""
+    return Row(
+        micros(statement),
+        statement.id,
+        statement.kind,
+        speaker(statement),
+        None,
+        False,
+        statement.room,
+        statement.entity,
+        "",
+        "",
+        False,
+        seen.members,
+        seen.sights,
+    )
+
+
+def _line(row: Sequence[Any]) -> Line:
+    at, id, person, entered, presumed = row
+    return Line(at, id, person, entered, presumed)

@@ -1,0 +1,463 @@
+"""Which chains accept an event, and what follows from it: the specification, in code.
+
+Pure functions on plain values; nothing here knows the database. The rule they spell out is in
+`docs/architecture.md` ("The rule"): *what a chain of people believes about an entity is decided by
+the events that the chain accepts*. Moments are integers, microseconds since 1970 (UTC).
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple
+
+from engine.events import (
+    GRADES,
+    Enter,
+    Event,
+    Exit,
+    Grade,
+    Notice,
+    Say,
+    Set,
+    Statement,
+    Tell,
+    Unsee,
+)
+
+FOREVER = 9_000_000_000_000_000_000  # later than any moment, and still a 64-bit integer
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+WITNESSING = frozenset(GRADES) - {"reachable"}  # to be able to scroll to it is not to have seen it
+KEEPS_OLD = frozenset(("stated", "acknowledged", "engaged"))  # an edit does not move these
+
+type Chain = tuple[str, ...]
+
+
+# ------------------------------------------------------------------------------- equal values
+
+_ATTRIBUTION = re.compile(r"^(.*?\S)\s+(by|per|since)\s+(\S.*)$", re.S)
+_DEADLINE = re.compile(
+    r"(the )?(next |this |end of |eo)?"
+    r"(\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    r"|today|tonight|tomorrow|noon|midnight|d\b|w\b|q\d|week|month|quarter|year|end\b)"
+)
+_DROPPED_WORDS = frozenset(("a", "an", "the", "now"))
+
+
+def same(value: str) -> str:
+    """The form in which two values are compared.
+
+    Case, punctuation, emoji, articles, *now* and a trailing "by/per/since …" go. What tells numbers
+    apart stays (2.4 is not 24, -5 is not 5, 5% is not 5), and "by Friday" is a deadline, not an
+    attribution. A value of nothing else (an emoji, "now") is compared as it stands.
+    """
+    text = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+    attributed = _ATTRIBUTION.match(text)
+    while attributed and not (attributed[2] == "by" and _DEADLINE.match(attributed[3])):
+        text = attributed[1]
+        attributed = _ATTRIBUTION.match(text)
+    kept = "".join(_kept(text, i) for i in range(len(text)))
+    words = kept.split()
+    return " ".join(w for w in words if w not in _DROPPED_WORDS) or " ".join(words) or text
+
+
+def _kept(text: str, i: int) -> str:
+    char, kind = text[i], unicodedata.category(text[i])
+    if kind[0] in "LNM" or kind in ("Sm", "Sc") or char in "%#":
+        return "" if char in "\ufe0e\ufe0f\u20e3" else char  # the emoji selectors are marks
+    before, after = text[i - 1 : i], text[i + 1 : i + 2]
+    if (
+        char in ".,/:-"
+        and after.isdigit()
+        and (before.isdigit() or (char == "-" and not before.strip()))
+    ):
+        return char
+    return "" if char in "'’`" or kind in ("So", "Sk", "Cf") else " "
+
+
+# ------------------------------------------------------------------------------- who is in a room
+
+
+class Line(NamedTuple):
+    """One membership line of a room: somebody came or went."""
+
+    at: int
+    id: str
+    person: str
+    entered: bool
+    presumed: bool = False
+
+
+def line(event: Enter | Exit) -> Line:
+    entered = isinstance(event, Enter)
+    presumed = isinstance(event, Enter) and event.presumed
+    return Line(micros(event), event.id, event.person, entered, presumed)
+
+
+def stays(lines: Iterable[Line]) -> dict[str, list[tuple[tuple[int, str], tuple[int, str]]]]:
+    """Per person the stretches spent in the room, as half-open `(at, id)` intervals in order.
+
+    A presumed entry is void when the person's next recorded line is an entry.
+    """
+    by_person: dict[str, list[Line]] = defaultdict(list)
+    for one in sorted(lines):
+        by_person[one.person].append(one)
+    return {person: _stretches(own) for person, own in by_person.items()}
+
+
+def _stretches(own: Sequence[Line]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
+    recorded_next: Line | None = None
+    valid: list[Line] = []
+    for one in reversed(own):
+        if not one.presumed:
+            recorded_next = one
+        elif recorded_next is not None and recorded_next.entered:
+            continue
+        valid.append(one)
+    stretches: list[tuple[tuple[int, str], tuple[int, str]]] = []
+    since: tuple[int, str] | None = None
+    for one in reversed(valid):
+        if one.entered and since is None:
+            since = (one.at, one.id)
+        elif not one.entered and since is not None:
+            stretches.append((since, (one.at, one.id)))
+            since = None
+    if since is not None:
+        stretches.append((since, (FOREVER, "")))
+    return stretches
+
+
+def present(lines: Iterable[Line], moment: tuple[int, str]) -> frozenset[str]:
+    """Who is in the room at `(at, id)`."""
+    return frozenset(
+        person
+        for person, stretches in stays(lines).items()
+        if any(since < moment < until for since, until in stretches)
+    )
+
+
+# ------------------------------------------------------------------------------- who witnessed
+
+
+class Sight(NamedTuple):
+    """One stretch in which somebody counts as a witness, where that is not simply "was there"."""
+
+    person: str
+    since: int
+    until: int
+    grade: Grade
+
+
+class Witnesses(NamedTuple):
+    """`members` were there from the moment it was said; `sights` hold everybody else."""
+
+    members: frozenset[str]
+    sights: tuple[Sight, ...] = ()
+
+    @property
+    def people(self) -> frozenset[str]:
+        return self.members | {sight.person for sight in self.sights}
+
+
+def micros(event: Event) -> int:
+    """When it happened, in whole microseconds since 1970 (UTC)."""
+    return to_micros(event.at)
+
+
+def to_micros(moment: datetime) -> int:
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def from_micros(at: int) -> datetime:
+    return EPOCH + timedelta(microseconds=at)
+
+
+def speaker(statement: Statement) -> str | None:
+    return statement.by if isinstance(statement, Set) else statement.speaker
+
+
+def derive(
+    statement: Statement,
+    roster: frozenset[str],
+    notices: Iterable[Notice | Unsee] = (),
+    edited: "Row | None" = None,
+    absent: frozenset[str] = frozenset(),
+) -> Witnesses:
+    """Who witnessed a statement, from when to when and how well.
+
+    `roster`: who was in its room then. `notices`: everything later said about who saw it, in any
+    order. `edited`: the earlier version, when this is an edit of a known one; `absent`: who had
+    left its room by then.
+    """
+    author = speaker(statement)
+    members, graded = _at_once(statement, roster, edited, absent)
+    if author is not None:
+        members |= {author}
+    at = micros(statement)
+    open_: dict[str, list[Sight]] = defaultdict(list)
+    closed: list[Sight] = []
+    for person, grade in graded.items():
+        if person != author:
+            open_[person].append(Sight(person, at, FOREVER, grade))
+    for notice in sorted(notices, key=lambda n: (micros(n), n.id)):
+        person, moment = notice.person, max(micros(notice), at)
+        if person == author or (isinstance(statement, Tell) and person not in statement.listeners):
+            continue  # the speaker is always a witness; a private word is heard by its parties
+        if isinstance(notice, Unsee):
+            if person in members:
+                members -= {person}
+                open_[person].append(Sight(person, at, FOREVER, "exposed"))
+            closed += [s._replace(until=moment) for s in open_.pop(person, []) if s.since < moment]
+        elif notice.grade in WITNESSING:
+            held = [s.grade for s in open_[person]] + ["exposed"] * (person in members)
+            if all(GRADES.index(notice.grade) < GRADES.index(grade) for grade in held):
+                open_[person].append(Sight(person, moment, FOREVER, notice.grade))
+    sights = closed + [sight for stretch in open_.values() for sight in stretch]
+    return Witnesses(members, tuple(sorted(sights)))
+
+
+def _at_once(
+    statement: Statement, roster: frozenset[str], edited: "Row | None", absent: frozenset[str]
+) -> tuple[frozenset[str], dict[str, Grade]]:
+    """Who perceives it as it is said: the merely exposed, and the others with their grades."""
+    if isinstance(statement, Tell):
+        return frozenset(statement.listeners), {}
+    if isinstance(statement, Set):
+        return roster, {}
+    if isinstance(statement, Say) and edited is not None:
+        moved = {
+            person
+            for person in edited.people - absent
+            if grade_of(edited, person, micros(statement)) == "exposed"
+        }
+        return frozenset(moved), {}
+    if statement.witnesses is not None:
+        seen = {p: g for p, g in statement.witnesses.items() if g in WITNESSING}
+        members = frozenset(p for p, g in seen.items() if g == "exposed")
+        return members, {p: g for p, g in seen.items() if g != "exposed"}
+    if statement.crowd is not None and len(roster | {statement.speaker}) > statement.crowd:
+        return frozenset(), {}
+    return roster, {}
+
+
+# ------------------------------------------------------------------------------- what is accepted
+
+
+class Row(NamedTuple):
+    """A statement about an entity as somebody may read it, with who witnessed it.
+
+    `there`: the person a report is about was there. `shown`: to everybody in the room, not only to
+    some of them. `retracted`: when its source was deleted, 0 if it was not. `alone`: nobody but its
+    author can have seen it until then.
+    """
+
+    at: int
+    id: str
+    kind: Literal["say", "tell", "report", "set"]
+    by: str | None
+    about: str | None
+    there: bool
+    room: str | None
+    entity: str
+    value: str
+    same: str
+    decides: bool
+    members: frozenset[str]
+    sights: tuple[Sight, ...] = ()
+    shown: bool = True
+    retracted: int = 0
+    alone: bool = False
+    mentions: frozenset[str] = frozenset()
+    quote: str | None = None
+    link: str | None = None
+
+    @property
+    def people(self) -> frozenset[str]:
+        return self.members | {sight.person for sight in self.sights}
+
+    @property
+    def moment(self) -> tuple[int, str]:
+        return (self.at, self.id)
+
+
+class Held(NamedTuple):
+    """A belief: the row that decides it, and since when the whole chain has had it."""
+
+    row: Row
+    since: int
+
+
+def since_of(row: Row, person: str, at: int) -> int | None:
+    """Since when `person` counts as a witness of the row, asked at `at`; None if not."""
+    if person in row.members:
+        return row.at
+    moments = [s.since for s in row.sights if s.person == person and s.since <= at < s.until]
+    return min(moments, default=None)
+
+
+def grade_of(row: Row, person: str, at: int) -> Grade | None:
+    """The best grade of `person`'s perception of the row, asked at `at`."""
+    if person == row.by:
+        return "stated"
+    grades = [s.grade for s in row.sights if s.person == person and s.since <= at < s.until]
+    if person in row.members:
+        grades.append("acknowledged" if row.kind == "tell" else "exposed")
+    return min(grades, key=GRADES.index, default=None)
+
+
+def accepts(row: Row, chain: Chain, at: int) -> tuple[bool, int] | None:
+    """Whether the chain accepts the row: (it displaces, since when the chain has it), or None."""
+    last = chain[-1]
+    reported = row.kind == "report" and row.about == last and not row.there and len(chain) > 1
+    since = row.at
+    for person in chain[:-1] if reported else chain:
+        seen = since_of(row, person, at)
+        if seen is None:
+            return None
+        since = max(since, seen)
+    return reported or row.decides or row.kind == "tell", since
+
+
+def belief(
+    rows: Iterable[Row], chain: Chain, at: int, before: tuple[int, str] = (FOREVER, "")
+) -> Held | None:
+    """What the chain believes at `at` from the rows of one entity; None is "unknown".
+
+    Policy `workplace`: the newest row that decides or informs, or what `last` said later, unless
+    that is a mention from before the chain came to know of the decision. A chain that has accepted
+    neither believes the newest mention. Only rows earlier than `before` count.
+    """
+    displaced: Held | None = None
+    own: Held | None = None
+    own_displaces = False
+    newest: Held | None = None
+    for row in rows:
+        if row.at > at or row.moment >= before:
+            continue
+        accepted = accepts(row, chain, at)
+        if accepted is None:
+            continue
+        displaces, since = accepted
+        held = Held(row, since)
+        if displaces:
+            displaced = _newer(displaced, held)
+        if row.by == chain[-1] and _newer(own, held) is held:
+            own, own_displaces = held, displaces
+        newest = _newer(newest, held)
+    if displaced is None:
+        return own or newest
+    if own is None or own.row.moment < displaced.row.moment:
+        return displaced
+    if not own_displaces and displaced.since > own.row.at:
+        return displaced
+    return own
+
+
+def _newer(a: Held | None, b: Held) -> Held:
+    return b if a is None or b.row.moment > a.row.moment else a
+
+
+def shortened(chain: Iterable[str]) -> Chain:
+    """A chain without repeated neighbours: A thinks that A thinks is what A thinks."""
+    short: list[str] = []
+    for person in chain:
+        if not short or short[-1] != person:
+            short.append(person)
+    return tuple(short)
+
+
+# ------------------------------------------------------------------------------- what is true
+
+
+def decisions(rows: Iterable[Row], at: int) -> list[Row]:
+    """The rows that settled the value up to `at`, oldest first; restatements are none.
+
+    A statement equal to what its speaker already believed *restates*: it informs its hearers and
+    is neither a change nor a dispute.
+    """
+    ordered = sorted(rows, key=lambda row: row.moment)
+    return [row for row in ordered if row.at <= at and _settles(row, ordered, at)]
+
+
+def _settles(row: Row, ordered: Sequence[Row], at: int) -> bool:
+    if not row.decides or (row.retracted and row.retracted <= at and row.alone):
+        return False
+    if row.kind != "say" or row.by is None:
+        return row.kind == "set"
+    before = belief(ordered, (row.by,), row.at, before=row.moment)
+    return before is None or before.row.same != row.same
+
+
+def disputes(made: Sequence[Row], at: int) -> list[Row]:
+    """The decisions that stand against the truth (the last of `made`): another value, unsettled,
+    and neither decider knows of the other's."""
+    if not made:
+        return []
+    truth = made[-1]
+    return [
+        row
+        for i, row in enumerate(made[:-1])
+        if row.same != truth.same
+        and row.by is not None
+        and truth.by is not None
+        and not _settled(row, made[i + 1 :])
+        and since_of(truth, row.by, at) is None
+        and since_of(row, truth.by, at) is None
+    ]
+
+
+def _settled(row: Row, later: Iterable[Row]) -> bool:
+    """Settled once somebody who had witnessed it decides again."""
+    return any(
+        other.by is not None and since_of(row, other.by, other.at) is not None for other in later
+    )
+
+
+def changed(made: Sequence[Row]) -> Row:
+    """The decision that brought the current value: the first of the last run of equal ones."""
+    first = made[-1]
+    for row in reversed(made):
+        if row.same != first.same:
+            break
+        first = row
+    return first
+
+
+# ------------------------------------------------------------------------------- many people
+
+
+def groups(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The people of the rows, those together who witnessed, said and were spoken of alike.
+
+    People of one group believe the same, and are believed the same of: second order is asked
+    group by group, never pair by pair. Who said something or was spoken of is a group alone.
+    """
+    marks: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    alone: dict[str, str] = {}
+    for i, row in enumerate(rows):
+        for person in row.members:
+            marks[person].append((i,))
+        for sight in row.sights:
+            marks[sight.person].append((i, sight.since, sight.until))
+        for named in (row.by, row.about):
+            if named is not None:
+                marks[named].append((i,))
+                alone[named] = named
+    together: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    for person in sorted(marks):
+        together[(tuple(marks[person]), alone.get(person))].append(person)
+    return [tuple(people) for people in together.values()]
+
+
+def readable(
+    rows: Iterable[Row], person: str | None, rooms: frozenset[str] | Mapping[str, object]
+) -> list[Row]:
+    """The rows that exist for a reader: what was said in `rooms`, and private words by or to them."""
+    return [
+        row
+        for row in rows
+        if row.room in rooms
+        or (row.kind == "tell" and person in row.members)
+        or (row.room is None and row.by is not None and row.by == person)
+    ]

@@ -1,0 +1,189 @@
+"""The only importer of falkordb: names of queries in, rows out, errors translated.
+
+It refuses to know what a belief is. Every write goes through one MULTI/EXEC, and so does every
+index: plain and transactional writers on one graph lose updates (measured, see
+`docs/architecture.md`). Reads are `GRAPH.RO_QUERY`, which can neither write nor create a graph.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import redis
+from falkordb.graph import Graph
+from falkordb.helpers import stringify_param_value
+from falkordb.query_result import QueryResult
+
+from engine.errors import StoreRefused, StoreUnavailable
+from engine.queries import queries
+from engine.server import Endpoint
+
+SCHEMA = 1
+_TRIES = 50  # of an optimistic transaction; each failure means that somebody else succeeded
+
+type Rows = list[list[Any]]  # scalars and lists of scalars: what FalkorDB answers is not typed
+
+
+class Write(NamedTuple):
+    """One query of a transaction: on `graph` (a short name, `world` or `mind:<id>`)."""
+
+    graph: str
+    query: str
+    params: dict[str, Any]
+
+
+class Reads(Protocol):
+    """What a decision may look at, inside its own transaction."""
+
+    def __call__(self, query: str, **params: Any) -> Rows: ...
+
+
+class Wake(Protocol):
+    """Makes sure the server is up again and returns how to reach it."""
+
+    def __call__(self) -> redis.Redis: ...
+
+
+class Store:
+    """One workspace's graphs. `wake` is called to connect, and again when the server went away."""
+
+    def __init__(self, sid: str, wake: Wake) -> None:
+        self._sid = sid
+        self._wake = wake
+        self._client = wake()
+        with _translated():
+            self._make_world()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def key(self, graph: str) -> str:
+        """The key of a graph; the hash tag keeps a workspace on one node of a cluster."""
+        return f"so:{{{self._sid}}}:{graph}"
+
+    def read(self, graph: str, query: str, **params: Any) -> Rows:
+        """The rows of one read; none when the graph does not exist."""
+        return self._again(lambda: self._read(self._client, graph, query, params))
+
+    def change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool:
+        """Looks, decides and writes as one: whole or not at all, and nothing changed in between.
+
+        `decide` may run several times. Returns whether anything was written.
+        """
+        return self._again(lambda: self._change(decide))
+
+    def journal(self, key: str, members: dict[str, float]) -> None:
+        """Adds members to a sorted set of the workspace; known ones keep their place."""
+        if members:
+            self._again(lambda: self._client.zadd(self.key(key), members))
+
+    def journalled(self, key: str, low: float = 0, high: float = float("inf")) -> list[str]:
+        """The members of a sorted set with a score from `low` to `high`, in order."""
+        return self._again(
+            lambda: [str(m) for m in self._client.zrangebyscore(self.key(key), low, high)]
+        )
+
+    def counted(self, pattern: str) -> int:
+        """How many members the sorted sets hold whose key matches `pattern`."""
+        return self._again(lambda: sum(self._client.zcard(k) for k in self._keys(pattern)))
+
+    def _keys(self, pattern: str) -> Iterator[Any]:
+        return iter(self._client.scan_iter(self.key(pattern), count=1000))
+
+    # ---------------------------------------------------------------------------- inside
+
+    def _again[T](self, ask: Callable[[], T]) -> T:
+        """Once more after the server went away: it may have been killed and come back."""
+        try:
+            with _translated():
+                return ask()
+        except StoreUnavailable:
+            self._client.close()
+            self._client = self._wake()
+            with _translated():
+                return ask()
+
+    def _read(self, client: Any, graph: str, query: str, params: dict[str, Any]) -> Rows:
+        name = self.key(graph)
+        text = _text(query, params)
+        try:
+            answer = client.execute_command("GRAPH.RO_QUERY", name, text, "--compact")
+        except redis.ResponseError as error:
+            if "empty key" in str(error):
+                return []
+            raise
+        rows: Rows = QueryResult(Graph(client, name), answer).result_set
+        return rows
+
+    def _change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool:
+        world = self.key("world")
+        for _ in range(_TRIES):
+            pipe: Any  # redis-py types neither of the two ways in which a pipeline answers
+            with self._client.pipeline(transaction=True) as pipe:
+                pipe.watch(world)
+
+                def reads(query: str, pipe: Any = pipe, **params: Any) -> Rows:
+                    return self._read(pipe, "world", query, params)
+
+                writes = decide(reads)
+                if not writes:
+                    return False
+                pipe.multi()
+                for write in writes:
+                    text = _text(write.query, write.params)
+                    pipe.execute_command("GRAPH.QUERY", self.key(write.graph), text, "--compact")
+                try:
+                    pipe.execute()
+                except redis.WatchError:
+                    continue
+                return True
+        raise StoreUnavailable("The memory is too busy: others kept writing first. Try again.")
+
+    def _make_world(self) -> None:
+        pipe: Any
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.watch(self.key("world"))
+            if self._read(pipe, "world", "schema", {}):
+                return
+            pipe.multi()
+            for name in (*(q for q in queries() if q.startswith("index_")), "make_schema"):
+                text = _text(name, {"version": SCHEMA})
+                pipe.execute_command("GRAPH.QUERY", self.key("world"), text, "--compact")
+            try:
+                pipe.execute()
+            except redis.WatchError:
+                return  # somebody else is making it, the same way
+
+
+def _text(query: str, params: dict[str, Any]) -> str:
+    header = " ".join(f"{name}={stringify_param_value(value)}" for name, value in params.items())
+    return f"CYPHER {header} {queries()[query].text}" if header else queries()[query].text
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (redis.ConnectionError, redis.TimeoutError) as error:
+        raise StoreUnavailable("The memory cannot be reached: is its server running?") from error
+    except redis.ResponseError as error:
+        # the reason can hold what people wrote: it stays in the chained error, out of the sentence
+        raise StoreRefused("The memory refused a query; this is a bug worth reporting.") from error
+
+
+def connect(endpoint: Endpoint) -> redis.Redis:
+    """A client of the embedded server."""
+    return redis.Redis(
+        unix_socket_path=endpoint.socket,
+        username=endpoint.username,
+        password=endpoint.password,
+        decode_responses=True,
+    )
+
+
+def connect_url(url: str) -> redis.Redis:
+    """A client of the server at `redis://…`, `rediss://…` or `unix://…`."""
+    try:
+        return redis.Redis.from_url(url, decode_responses=True)
+    except ValueError as error:
+        raise StoreUnavailable("The server's address is not one: redis://host:port is.") from error
