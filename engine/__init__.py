@@ -19,7 +19,7 @@ from engine.errors import (
     UnknownEntity,
     UnknownPerson,
 )
-from engine.memory import Memory, PersonInfo, Reader, RoomInfo, identify, nearest
+from engine.memory import Memory, PersonInfo, Reader, RoomInfo, identify, nearest, workspaces
 
 __all__ = [
     "InvalidInput",
@@ -33,4 +33,5 @@ __all__ = [
     "UnknownPerson",
     "identify",
     "nearest",
+    "workspaces",
 ]

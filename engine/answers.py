@@ -13,8 +13,10 @@ from engine.beliefs import (
     Explanation,
     FalseBelief,
     Handoff,
+    Holding,
     How,
     Lacking,
+    LateUse,
     Mistaken,
     PersonStatus,
     Promise,
@@ -270,6 +272,12 @@ def _named(people: Iterable[str], names: Names) -> list[Ref]:
 # ------------------------------------------------------------------------------- everything known
 
 
+def all_wrong_about_others(scene: Scene, person: str | None = None) -> list[WrongAboutOthers]:
+    """Entity by entity; with `person`, only the lines in which that person is wrong."""
+    found = [one for entity in sorted(scene.rows) for one in wrong_about_others(entity, scene)]
+    return [one for one in found if person is None or person in {p.id for p in one.people}]
+
+
 def false_beliefs(scene: Scene, person: str | None = None) -> list[FalseBelief]:
     """Every held value that is not the current one, newest change first."""
     found: list[tuple[int, str, FalseBelief]] = []
@@ -423,6 +431,53 @@ def timeline(rows: Sequence[Row], scene: Scene) -> list[Change]:
         shown = evidence(row, scene.names, "stated" if row.by else None)
         changes.append(Change(value=row.value, was=was, evidence=shown))
     return changes
+
+
+def holdings(person: str, scene: Scene) -> list[Holding]:
+    """What one person holds, newest first; a value of something undecided counts as known."""
+    found: list[tuple[int, Holding]] = []
+    for entity, rows in scene.rows.items():
+        held = belief(rows, (person,), scene.at)
+        if held is None:
+            continue
+        made = decisions(rows, scene.at)
+        current = not made or made[-1].same == held.row.same
+        holding = Holding(
+            entity=scene.names.entity(entity),
+            value=held.row.value,
+            status="knows" if current else "stale",
+            actual=None if current else made[-1].value,
+            since=from_micros(held.since),
+            evidence=evidence(held.row, scene.names, grade_of(held.row, person, scene.at)),
+        )
+        found.append((held.since, holding))
+    found.sort(key=lambda one: (-one[0], one[1].entity.id))
+    return [holding for _, holding in found]
+
+
+def late_uses(scene: Scene) -> list[LateUse]:
+    """Who said an old value after it had been changed, without deciding it again; newest first."""
+    found: list[tuple[int, LateUse]] = []
+    for entity, rows in scene.rows.items():
+        made = decisions(rows, scene.at)
+        settled = {row.id for row in made}
+        for row in rows:
+            before = [decision for decision in made if decision.moment < row.moment]
+            if row.id in settled or row.by is None or row.kind == "report" or len(before) < 2:
+                continue
+            if row.same == before[-1].same or row.same not in {one.same for one in before}:
+                continue
+            late = LateUse(
+                person=scene.names.person(row.by),
+                entity=scene.names.entity(entity),
+                value=row.value,
+                actual=before[-1].value,
+                evidence=evidence(row, scene.names, "stated"),
+                changed=evidence(changed(before), scene.names),
+            )
+            found.append((row.at, late))
+    found.sort(key=lambda one: (-one[0], one[1].evidence.event))
+    return [late for _, late in found]
 
 
 def context(me: str, other: str, found: Mapping[str, Sequence[Row]], names: Names) -> str:

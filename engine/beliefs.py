@@ -241,6 +241,54 @@ class Timeline(_Answer):
     changes: tuple[Change, ...]
 
 
+class Holding(_Answer):
+    """What somebody holds about one entity; `actual` is the current value where it differs."""
+
+    entity: Ref
+    value: str
+    status: Status
+    actual: str | None = None
+    since: At
+    evidence: Evidence
+
+
+class Mind(_Answer):
+    """What somebody is thought to know, newest first."""
+
+    person: Ref
+    holds: tuple[Holding, ...]
+
+
+class LateUse(_Answer):
+    """Somebody went on acting on a value that had been changed before."""
+
+    person: Ref
+    entity: Ref
+    value: str
+    actual: str
+    evidence: Evidence
+    changed: Evidence
+
+
+class Standing(_Answer):
+    """How much is remembered, where the asker may read."""
+
+    workspace: str
+    people: int
+    rooms: int
+    messages: int
+    statements: int
+    entities: int
+
+
+class Recorded(_Answer):
+    """A decision that was just recorded."""
+
+    entity: Ref
+    value: str
+    evidence: Evidence
+
+
 class ErrorBody(_Answer):
     kind: str
     message: str

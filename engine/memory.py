@@ -29,6 +29,10 @@ from engine.beliefs import (
     Explanation,
     FalseBelief,
     Handoff,
+    LateUse,
+    Mind,
+    Misinformed,
+    Recorded,
     Timeline,
     WhoKnows,
     WrongAboutOthers,
@@ -42,6 +46,7 @@ from engine.events import (
     Report,
     Say,
     Set,
+    Statement,
     Tell,
     any_event,
     moment,
@@ -58,7 +63,7 @@ from engine.recording import (
 )
 from engine.rules import FOREVER, Line, Row, from_micros, shortened, stays, to_micros
 from engine.server import Server
-from engine.store import Store, Write, connect, connect_url
+from engine.store import Store, Write, connect, connect_url, known_workspaces
 
 ALWAYS = FOREVER - 1  # "now", for a question without a moment: nothing recorded is later
 _ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -94,6 +99,17 @@ class RoomInfo(NamedTuple):
     kind: str
 
 
+class Spoken(NamedTuple):
+    """One statement. `name` is what people read for its entity; `room` is empty for none."""
+
+    at: datetime
+    event: str
+    entity: str
+    name: str
+    value: str
+    room: str
+
+
 def identify(name: str) -> str:
     """The id for a name: the name itself where it can be one, else a stable mark made of it."""
     name = whole(name).strip()
@@ -102,6 +118,16 @@ def identify(name: str) -> str:
     if _ID.fullmatch(name):
         return name
     return "x" + hashlib.sha256(name.encode()).hexdigest()[:20]
+
+
+def workspaces(*, url: str | None = None, state: Path | str | None = None) -> tuple[str, ...]:
+    """The ids of the workspaces that a server or a state folder remembers, in order."""
+    if url is not None:
+        with connect_url(url) as client:
+            return known_workspaces(client)
+    with Server(Path(state) if state else platformdirs.user_state_path("secondorder")) as server:
+        with connect(server.start()) as client:
+            return known_workspaces(client)
 
 
 class Memory:
@@ -323,11 +349,39 @@ class Memory:
         rooms = {r.id for r in self.rooms() if person in r.here or (r.open and not guest)}
         return Reader(person, frozenset(rooms))
 
+    def spoken(self, reader: Reader | None = None) -> list["Spoken"]:
+        """Every statement that the reader may read, oldest first."""
+        rows = sorted(self._rows("all_statements", WORLD, reader, ALWAYS), key=lambda r: r.moment)
+        names = self._names([], [], {row.entity for row in rows})
+        return [
+            Spoken(
+                from_micros(r.at),
+                r.id,
+                r.entity,
+                names.entity(r.entity).name,
+                r.value,
+                r.room or "",
+            )
+            for r in rows
+        ]
+
+    def note(self, key: str, notes: Mapping[str, datetime]) -> None:
+        """Keeps notes of the application beside the graphs, each once, in the order of time."""
+        self._store.journal(key, {note: float(to_micros(at)) for note, at in notes.items()})
+
+    def noted(self, key: str) -> list[str]:
+        """The notes under a key, oldest first."""
+        return self._store.journalled(key)
+
+    def notes(self, keys: str) -> int:
+        """How many notes there are under the keys that match a pattern like `lines:*`."""
+        return self._store.counted(keys)
+
     def counts(self) -> dict[str, int]:
         """What the memory holds: `events`, `statements`, `entities`; presumed entries not counted."""
         rows = self._store.read(WORLD, "counts")
         events, statements, entities = rows[0] if rows else (0, 0, 0)
-        return {"events": events, "statements": statements, "entities": entities}
+        return {"events": int(events), "statements": int(statements), "entities": int(entities)}
 
     # ---------------------------------------------------------------------------- asking
 
@@ -395,15 +449,37 @@ class Memory:
         entity: str | None = None,
     ) -> tuple[FalseBelief, ...] | tuple[WrongAboutOthers, ...]:
         """Held values that are not current (order 1); wrong ideas of what others hold (order 2)."""
-        key = None if entity is None else self._known(entity, reader, at)
-        scene = self._scene(reader, at, None if key is None else [key])
-        who = None if person is None else self._one(person)
-        if order == 1:
-            return tuple(answers.false_beliefs(scene, who))
-        if order != 2:
+        if order not in (1, 2):
             raise InvalidInput("False beliefs are of order 1 (facts) or 2 (about others).")
-        found = [w for e in sorted(scene.rows) for w in answers.wrong_about_others(e, scene)]
-        return tuple(w for w in found if who is None or who in {p.id for p in w.people})
+        found = self.misinformed(person, entity, at, reader)
+        return found.beliefs if order == 1 else found.wrong_about_others
+
+    def misinformed(
+        self,
+        person: str | None = None,
+        entity: str | None = None,
+        at: datetime | None = None,
+        reader: Reader | None = None,
+    ) -> Misinformed:
+        """Both orders at once: held values that are not current, wrong ideas of what others hold."""
+        key = None if entity is None else self._known(entity, reader, at)
+        who = None if person is None else self._one(person)
+        scene = self._scene(reader, at, None if key is None else [key])
+        return Misinformed(
+            beliefs=tuple(answers.false_beliefs(scene, who)),
+            wrong_about_others=tuple(answers.all_wrong_about_others(scene, who)),
+        )
+
+    def recorded(self, event: Statement) -> Recorded:
+        """What a statement looks like now that it is recorded."""
+        [row] = [
+            r
+            for r in self._rows("statements", WORLD, None, ALWAYS, [event.entity])
+            if r.id == event.id
+        ]
+        names = self._names([], [row.room], [row.entity], [row.by])
+        shown = answers.evidence(row, names, "stated")
+        return Recorded(entity=names.entity(row.entity), value=row.value, evidence=shown)
 
     def handoff_delta(
         self, a: str, b: str, at: datetime | None = None, reader: Reader | None = None
@@ -476,6 +552,24 @@ class Memory:
         everyone |= {p for row in scene.rows[key] for p in row.people}
         readers = self._readers(everyone, undescribed=reader is None)
         return planning.announcement(key, scene, halls, asker, readers)
+
+    def mind_of(self, person: str, reader: Reader | None = None) -> Mind:
+        """What one person is thought to know."""
+        one = self._one(person)
+        scene = self._scene(reader, None, None, [one])
+        return Mind(person=scene.names.person(one), holds=tuple(answers.holdings(one, scene)))
+
+    def late_uses(self, reader: Reader | None = None) -> tuple[LateUse, ...]:
+        """Who went on acting on a value after it had been changed, newest first."""
+        return tuple(answers.late_uses(self._scene(reader, None, None)))
+
+    def timelines(self, reader: Reader | None = None) -> tuple[Timeline, ...]:
+        """The decisions about every entity, by its key."""
+        scene = self._scene(reader, None, None)
+        return tuple(
+            Timeline(entity=scene.names.entity(e), changes=tuple(answers.timeline(rows, scene)))
+            for e, rows in sorted(scene.rows.items())
+        )
 
     def context_for(self, person: str, talking_to: str) -> str:
         """What `person` should have in mind when talking to `talking_to`, for a prompt; one line an

@@ -260,13 +260,13 @@ RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.
 ORDER BY e.at, e.id
 
 // -- counts --
-// How many events and entities the world holds.
-OPTIONAL MATCH (e:Event) WHERE NOT coalesce(e.void, false)
-WITH count(e) AS events, sum(CASE WHEN e.entity IS NULL THEN 0 ELSE 1 END) AS statements
+// How many statements, recorded membership lines and entities the world holds.
+OPTIONAL MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
+WITH count(e) AS statements
 OPTIONAL MATCH (m:Move) WHERE NOT m.presumed
-WITH events, statements, count(m) AS moves
+WITH statements, count(m) AS moves
 OPTIONAL MATCH (n:Entity)
-RETURN events + moves, statements, count(n)
+RETURN statements + moves, statements, count(n)
 
 // -- names --
 // What people read for some people, rooms and entities, and what is known of those people.

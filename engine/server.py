@@ -56,6 +56,9 @@ LOG_BYTES = 1_000_000
 """A longer log is put aside (one, as server.log.old) at the next start of the server."""
 
 POLL = 0.005
+ANSWER = 2.0
+"""Seconds for one answer."""
+
 UNHEARD = 10.0
 """Seconds until a living server that nobody can connect to is ended and started again."""
 
@@ -136,6 +139,9 @@ class Server:
                     self._begin_use()
                     self._ensure()
                     return self._endpoint()
+                except StoreUnavailable:
+                    self._drop_use()  # what says nothing is not asked to go either
+                    raise
                 except BaseException:
                     self._end_use()
                     raise
@@ -204,9 +210,7 @@ class Server:
 
     def _end_use(self) -> None:
         """Nobody can come in between the look for others and the end: they need start.lock."""
-        use, self._use = self._use, None
-        if use is not None:
-            _unlock(use)
+        self._drop_use()
         last = _lock(self._file("use.lock"), fcntl.LOCK_EX | fcntl.LOCK_NB)
         if last is None:
             return
@@ -214,6 +218,11 @@ class Server:
             self._end()
         finally:
             _unlock(last)
+
+    def _drop_use(self) -> None:
+        use, self._use = self._use, None
+        if use is not None:
+            _unlock(use)
 
     def _after_fork(self) -> None:
         """A fork is a user of its own: the copy it was born with belongs to its parent."""
@@ -280,7 +289,7 @@ class Server:
                 return True
             if silent and time.monotonic() - heard > SILENT:
                 raise StoreUnavailable(f"the server of {self.state} is alive and says nothing")
-            if not silent and time.monotonic() - heard > UNHEARD:
+            if not silent and (time.monotonic() - heard > UNHEARD or self._left_a_fork()):
                 return False
             time.sleep(POLL)
         return False
@@ -312,8 +321,18 @@ class Server:
         server.lock is held somebody of that session lives, so the number is not given out again.
         """
         if record is not None:
+            how = signal.SIGKILL if self._left_a_fork() else signal.SIGTERM
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(record.pid, signal.SIGTERM)
+                os.killpg(record.pid, how)
+
+    def _left_a_fork(self) -> bool:
+        """Whether the server was killed while a fork of it rewrote the log.
+
+        The fork holds the lock it was born with, heeds no signal but this one and writes a file
+        that nobody will read. Where the dead server is a zombie of somebody else we cannot tell.
+        """
+        record = self._recorded()
+        return record is not None and self.running() and _dead(record.pid)
 
     def _wait_until_gone(self) -> None:
         deadline = time.monotonic() + ENDING
@@ -514,13 +533,26 @@ def _bury(pid: int) -> None:
         child.wait()
 
 
+def _dead(pid: int) -> bool:
+    child = _children.get(pid)
+    if child is not None:
+        return child.poll() is not None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False
+
+
 def _client(endpoint: Endpoint) -> redis.Redis:
     return redis.Redis(
         unix_socket_path=endpoint.socket,
         username=endpoint.username,
         password=endpoint.password,
-        socket_timeout=2,
-        socket_connect_timeout=2,
+        socket_timeout=ANSWER,
+        socket_connect_timeout=ANSWER,
         retry=Retry(NoBackoff(), 0),  # we ask again ourselves, looking whether it lives
     )
 

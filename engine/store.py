@@ -19,6 +19,7 @@ from engine.queries import queries
 from engine.server import Endpoint
 
 SCHEMA = 1
+WORKSPACES = "so:workspaces"
 _TRIES = 50  # of an optimistic transaction; each failure means that somebody else succeeded
 
 type Rows = list[list[Any]]  # scalars and lists of scalars: what FalkorDB answers is not typed
@@ -53,6 +54,7 @@ class Store:
         self._client = wake()
         with _translated():
             self._make_world()
+            self._client.sadd(WORKSPACES, sid)
 
     def close(self) -> None:
         self._client.close()
@@ -169,6 +171,13 @@ def _translated() -> Iterator[None]:
     except redis.ResponseError as error:
         # the reason can hold what people wrote: it stays in the chained error, out of the sentence
         raise StoreRefused("The memory refused a query; this is a bug worth reporting.") from error
+
+
+def known_workspaces(client: redis.Redis) -> tuple[str, ...]:
+    """The ids of the workspaces on a server, in order."""
+    with _translated():
+        found: Any = client.smembers(WORKSPACES)
+    return tuple(sorted(found))
 
 
 def connect(endpoint: Endpoint) -> redis.Redis:

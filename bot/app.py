@@ -1,0 +1,213 @@
+"""What happens to each thing heard: it is read, perceived and remembered.
+
+It refuses to know which platform it was heard on and how answers look. Everything is synchronous;
+an adapter that lives in an event loop calls it in a thread.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from bot import perception
+from bot.chat import Enter, Exit, Heard, Message, Person, Room, Workspace
+from bot.context import Context, Spoken
+from bot.perception import Line
+from engine import Memory, PersonInfo, identify
+from engine.events import Report, Say, Tell, moment
+from extraction import Extractor
+
+FLUSH = 500  # lines kept back before they are written together
+
+
+class Rules(NamedTuple):
+    """What a team set: the programs that may decide, and how large a room may be for presence
+    alone to make a witness (by the room's id or name; else `crowd`)."""
+
+    apps: frozenset[str] = frozenset()
+    crowd: int = perception.SMALL
+    crowds: Mapping[str, int] = {}
+    quotes: bool = True
+
+    def crowd_in(self, room: Room) -> int:
+        return self.crowds.get(room.id, self.crowds.get(room.name, self.crowd))
+
+
+class Bot:
+    """Listens for one workspace and feeds its memory."""
+
+    def __init__(self, memory: Memory, extractor: Extractor, rules: Rules | None = None) -> None:
+        self._memory = memory
+        self._extractor = extractor
+        self._rules = rules or Rules()
+        self._people: dict[str, PersonInfo] = {p.id: p for p in memory.people()}
+        self._rooms: dict[str, Room] = {}
+        self._named: set[str] = set()
+        self._lines: dict[str, list[Line]] = {}
+        self._unwritten: dict[str, list[Line]] = defaultdict(list)
+        self._context = Context({}, {})
+
+    # ---------------------------------------------------------------------------- who and where
+
+    def meet(self, people: Iterable[Person], rooms: Iterable[Room]) -> None:
+        """Learns whom and which rooms there are; what is known already and unchanged is not
+        written again."""
+        infos = [_info(person) for person in people]
+        changed = [info for info in infos if self._people.get(info.id) != info]
+        rooms = list(rooms)
+        self._memory.describe(people=changed, rooms=[(r.id, r.name, r.kind) for r in rooms])
+        self._people |= {info.id: info for info in infos}
+        self._rooms |= {room.id: room for room in rooms}
+        self._context.people |= {id: info.name for id, info in self._people.items()}
+        self._context.rooms |= self._rooms
+
+    @property
+    def _perceiving(self) -> frozenset[str]:
+        return frozenset(id for id, info in self._people.items() if not info.bot)
+
+    def remember(self) -> None:
+        """Recalls what was spoken of before, so that what is heard now is read against it."""
+        spoken = self._memory.spoken()
+        self._named |= {one.entity for one in spoken}
+        about = {one.event: one.entity for one in spoken}
+        self._context.learn(Spoken(*one) for one in spoken)
+        for room in {one.room for one in spoken if one.room}:
+            for line in perception.merged(self._known_lines(room)):
+                if line.said and line.thread in (None, line.ts):
+                    self._context.start_thread(
+                        room, line.ts, [about[e] for e, _ in line.said if e in about]
+                    )
+
+    def _is_bot(self, person: str) -> bool:
+        return person in self._people and self._people[person].bot
+
+    # ---------------------------------------------------------------------------- hearing
+
+    def hear(self, heard: Heard) -> None:
+        """Remembers one thing heard. Later evidence of who saw it is settled by `settle`."""
+        match heard:
+            case Enter() | Exit():
+                if not self._is_bot(heard.person):
+                    self._memory.record(heard)
+            case Message():
+                self._read(heard)
+            case _:
+                raise TypeError(f"a {type(heard).__name__} is answered, not remembered")
+
+    def settle(self, rooms: Iterable[str] | None = None) -> None:
+        """Writes what the lines heard so far show about who saw which statement."""
+        for room in sorted(self._lines if rooms is None else rooms):
+            self._write_lines(room)
+            for event in perception.engagements(self._known_lines(room), room, self._perceiving):
+                self._memory.record(event)
+
+    def _read(self, message: Message) -> None:
+        room = self._rooms.get(message.room) or Room(id=message.room, name=message.room)
+        said = [] if self._is_mute(message) else self._stated(message, room)
+        mentions = {p for event in said if isinstance(event, Say) for p in event.mentions}
+        mentions |= perception.mentioned(message.text)
+        line = perception.line(message, mentions & self._perceiving, said)
+        self._known_lines(room.id).append(line)
+        self._unwritten[room.id].append(line)
+        if len(self._unwritten[room.id]) >= FLUSH:
+            self._write_lines(room.id)
+        for notice in perception.acknowledged(message, said, self._perceiving):
+            self._memory.record(notice)
+
+    def _is_mute(self, message: Message) -> bool:
+        """Nobody stated it, or nobody whose word counts: a program that was not named."""
+        named = message.app is not None and message.app in self._rules.apps
+        spoken = message.author is not None and not self._is_bot(message.author)
+        return (
+            message.system
+            or message.removed
+            or message.forwarded
+            or not (named or (spoken and message.app is None))
+        )
+
+    def _stated(self, message: Message, room: Room) -> list[Say | Tell | Report]:
+        statements = self._extractor.extract(self._context.window(self._as_speaker(message), False))
+        if not statements:
+            return []
+        thread = perception.Thread()
+        if message.thread is not None:
+            thread = perception.taking_part(self._known_lines(room.id), message.thread, message.at)
+        events = perception.events(
+            message, statements, room, self._memory.sid, self._perceiving, thread,
+            self._rules.crowd_in(room),
+        )  # fmt: skip
+        names = {one.entity: one.name for one in statements}
+        self._name_new(names)
+        for event in events:
+            if not self._rules.quotes:
+                event = event.model_copy(update={"quote": None})
+            self._memory.record(event)
+        self._context.learn(
+            Spoken(e.at, e.id, e.entity, names[e.entity], e.value, room.id) for e in events
+        )
+        if message.thread in (None, message.ts):
+            self._context.start_thread(room.id, message.ts, [event.entity for event in events])
+        return events
+
+    def _as_speaker(self, message: Message) -> Message:
+        """A named program speaks as itself, never as the person whose name it posts under."""
+        if message.app is None:
+            return message
+        id = identify(f"app-{message.app}")
+        if id not in self._people:
+            self.meet([Person(id=id, name=message.app, bot=True)], [])
+        return message.model_copy(update={"author": id})
+
+    def _name_new(self, names: Mapping[str, str]) -> None:
+        new = {id: name for id, name in names.items() if name != id and id not in self._named}
+        self._memory.describe(entities=new.items())
+        self._named |= set(new)
+
+    # ---------------------------------------------------------------------------- lines
+
+    def _known_lines(self, room: str) -> list[Line]:
+        if room not in self._lines:
+            self._lines[room] = [_line(text) for text in self._memory.noted(f"heard:{room}")]
+        return self._lines[room]
+
+    def _write_lines(self, room: str) -> None:
+        new = self._unwritten.pop(room, [])
+        self._memory.note(f"heard:{room}", {_text(one): one.at for one in new})
+        self._memory.note(f"lines:{room}", {one.ts: one.at for one in new})
+
+
+def replay(
+    bot: Bot, workspace: Workspace, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Feeds an export through the bot. Reading it again, or one that overlaps, changes nothing."""
+    bot.meet(workspace.people, workspace.rooms)
+    bot.remember()
+    for number, heard in enumerate(workspace.heard):
+        bot.hear(heard)
+        if progress is not None and number % 50 == 0:
+            progress(number, len(workspace.heard))
+    bot.settle()
+
+
+def _info(person: Person) -> PersonInfo:
+    return PersonInfo(
+        person.id, person.name, person.handle, person.zone, person.guest, person.gone, person.bot
+    )
+
+
+def _text(line: Line) -> str:
+    """A line as it is kept, the same text for the same line."""
+    fields = line._asdict() | {
+        "at": line.at.isoformat(),
+        "said": [(event, at.isoformat()) for event, at in line.said],
+    }
+    return json.dumps(fields, separators=(",", ":"), sort_keys=True)
+
+
+def _line(text: str) -> Line:
+    fields = json.loads(text)
+    return Line(**fields | {
+        "at": moment.validate_python(fields["at"]),
+        "mentions": tuple(fields["mentions"]),
+        "said": tuple((event, moment.validate_python(at)) for event, at in fields["said"]),
+    })  # fmt: skip
