@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bot import perception
 from bot.chat import Enter, Exit, Heard, Message, Person, Room, Workspace
 from bot.context import Context, Spoken
-from bot.perception import Line
+from bot.perception import Crowds, Line
 from engine import Memory, PersonInfo, identify
 from engine.events import Report, Say, Tell, moment
 from extraction import Extractor
@@ -21,16 +21,12 @@ FLUSH = 500  # lines kept back before they are written together
 
 
 class Rules(NamedTuple):
-    """What a team set: the programs that may decide, and how large a room may be for presence
-    alone to make a witness (by the room's id or name; else `crowd`)."""
+    """What a team set: the programs that may decide, how large a room may be for presence alone to
+    make a witness, and whether the sentence a statement came from is kept."""
 
     apps: frozenset[str] = frozenset()
-    crowd: int = perception.SMALL
-    crowds: Mapping[str, int] = {}
+    crowds: Crowds = Crowds()
     quotes: bool = True
-
-    def crowd_in(self, room: Room) -> int:
-        return self.crowds.get(room.id, self.crowds.get(room.name, self.crowd))
 
 
 class Bot:
@@ -134,7 +130,7 @@ class Bot:
             thread = perception.taking_part(self._known_lines(room.id), message.thread, message.at)
         events = perception.events(
             message, statements, room, self._memory.sid, self._perceiving, thread,
-            self._rules.crowd_in(room),
+            self._rules.crowds.of(room.id, room.name),
         )  # fmt: skip
         names = {one.entity: one.name for one in statements}
         self._name_new(names)

@@ -34,6 +34,16 @@ _MENTION = re.compile(r"<@!?([A-Za-z0-9]+)(?:\|[^<>]*)?>")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
+class Crowds(NamedTuple):
+    """Up to how many people being in a room makes a witness: by the room's id or name, or `usual`."""
+
+    usual: int = SMALL
+    rooms: Mapping[str, int] = {}
+
+    def of(self, id: str, name: str) -> int:
+        return self.rooms.get(id, self.rooms.get(name, self.usual))
+
+
 class Line(NamedTuple):
     """One line of a room as it is remembered: who, when, where; never what was written.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from bot.chat import Command
-from bot.perception import SMALL
+from bot.perception import Crowds
 from engine import (
     InvalidInput,
     Memory,
@@ -60,6 +60,7 @@ class Asking(NamedTuple):
     command: Command
     reader: Reader
     people: Sequence[PersonInfo]
+    crowds: Crowds
 
     @property
     def text(self) -> str:
@@ -79,7 +80,7 @@ def asker(memory: Memory, who: str) -> PersonInfo:
     return found
 
 
-def answer(memory: Memory, command: Command) -> Answer:
+def answer(memory: Memory, command: Command, crowds: Crowds | None = None) -> Answer:
     """Answers one question; `command.who` is the asker's id."""
     name = command.name.removeprefix("/").casefold()
     if name not in QUESTIONS:
@@ -88,7 +89,9 @@ def answer(memory: Memory, command: Command) -> Answer:
             f"There is no command /{name[:40]}; these are: {known}.",
             [f"/{near}" for near in nearest(name, QUESTIONS)],
         )
-    asking = Asking(memory, command, memory.reader(command.who), memory.people())
+    asking = Asking(
+        memory, command, memory.reader(command.who), memory.people(), crowds or Crowds()
+    )
     return QUESTIONS[name](asking)
 
 
@@ -120,9 +123,13 @@ def misinformed(asking: Asking) -> Misinformed:
 def announce_plan(asking: Asking) -> Announcement:
     """`/announce-plan DECISION`: the fewest messages that repair what people hold."""
     entity = _entity(asking, "announce-plan")
-    mine = [room.id for room in asking.memory.rooms() if asking.command.who in room.here]
+    mine = [room for room in asking.memory.rooms() if asking.command.who in room.here]
     return asking.memory.plan_announcements(
-        entity, mine, reader=asking.reader, asker=asking.command.who
+        entity,
+        [room.id for room in mine],
+        reader=asking.reader,
+        asker=asking.command.who,
+        small={room.id: asking.crowds.of(room.id, room.name) for room in mine},
     )
 
 
@@ -179,7 +186,7 @@ def decide(asking: Asking) -> Recorded:
         entity=entity,
         value=value,
         quote=f"{name}: {value}"[:200],
-        crowd=SMALL,
+        crowd=asking.crowds.of(command.room, rooms[command.room].name),
     )
     memory.record(event)
     return memory.recorded(event)

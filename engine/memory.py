@@ -125,9 +125,9 @@ def workspaces(*, url: str | None = None, state: Path | str | None = None) -> tu
     if url is not None:
         with connect_url(url) as client:
             return known_workspaces(client)
-    with Server(Path(state) if state else platformdirs.user_state_path("secondorder")) as server:
-        with connect(server.start()) as client:
-            return known_workspaces(client)
+    folder = Path(state) if state else platformdirs.user_state_path("secondorder")
+    with Server(folder) as server, connect(server.start()) as client:
+        return known_workspaces(client)
 
 
 class Memory:

@@ -207,7 +207,7 @@ def derive(
         if isinstance(notice, Unsee):
             if person in members:
                 members -= {person}
-                open_[person].append(Sight(person, at, FOREVER, "exposed"))
+                open_[person].append(Sight(person, at, FOREVER, _plain_grade(statement.kind)))
             closed += [s._replace(until=moment) for s in open_.pop(person, []) if s.since < moment]
         elif notice.grade in WITNESSING:
             held = [s.grade for s in open_[person]] + ["exposed"] * (person in members)
@@ -302,8 +302,13 @@ def grade_of(row: Row, person: str, at: int) -> Grade | None:
         return "stated"
     grades = [s.grade for s in row.sights if s.person == person and s.since <= at < s.until]
     if person in row.members:
-        grades.append("acknowledged" if row.kind == "tell" else "exposed")
+        grades.append(_plain_grade(row.kind))
     return min(grades, key=GRADES.index, default=None)
+
+
+def _plain_grade(kind: str) -> Grade:
+    """How well somebody perceived a statement by being where it was made."""
+    return "acknowledged" if kind == "tell" else "exposed"
 
 
 def accepts(row: Row, chain: Chain, at: int) -> tuple[bool, int] | None:

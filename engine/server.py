@@ -244,7 +244,6 @@ class Server:
     def _spawn(self) -> None:
         executable, module = _binaries()
         self._write_users()
-        self._file("server.json").unlink(missing_ok=True)  # never a record of somebody else
         socket = self._address()
         life = _lock(self._file("server.lock"), fcntl.LOCK_EX)
         assert life is not None
@@ -346,6 +345,7 @@ class Server:
             time.sleep(POLL)
 
     def _clear(self, record: _Record | None) -> None:
+        """What a server left: a record must never outlive its server's lock into the next one."""
         self._file("server.json").unlink(missing_ok=True)
         if record is not None:
             Path(record.socket).unlink(missing_ok=True)

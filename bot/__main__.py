@@ -1,0 +1,367 @@
+"""The command line, and the only place where settings meet adapters meet the engine.
+
+Exit status: 0 done, 1 the answer is a clear error (one sentence on standard error), 2 wrong usage.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+from pydantic import BaseModel
+from rich.console import Console as Terminal
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bot import doctor, questions, render
+from bot.adapters import exports
+from bot.adapters.console import HELP, Console, Quit
+from bot.app import Bot, Rules, replay
+from bot.chat import Command, Message, Workspace
+from bot.perception import Crowds
+from config.settings import BadSetting, Settings, load
+from engine import InvalidInput, Memory, PersonInfo, SecondOrderError, UnknownPerson, workspaces
+from engine.beliefs import ErrorBody, Failure
+from extraction import rules
+
+ACME = Path(__file__).resolve().parent.parent / "examples" / "acme" / "workspace"
+
+app = typer.Typer(
+    help="Knows who knows what in your workspace.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+State = Annotated[
+    Path | None,
+    typer.Option("--state", help="The folder of the embedded memory.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Which = Annotated[
+    str | None,
+    typer.Option(
+        "--workspace", help="Which workspace, where there are several.", show_default=False
+    ),
+]
+
+
+def main() -> None:
+    app(prog_name="secondorder")
+
+
+# ------------------------------------------------------------------------------- commands
+
+
+@app.command("demo")
+def demo_command(
+    prompt: Annotated[
+        bool, typer.Option("--prompt/--no-prompt", help="Ask on at a prompt.")
+    ] = True,
+) -> None:
+    """Replay the Acme workspace and show the four questions answered."""
+    with _answering(False), tempfile.TemporaryDirectory(prefix="so-") as folder:
+        settings = load()
+        workspace = exports.read(ACME)
+        with Memory(workspace.id, state=folder) as memory:
+            bot = _bot(memory, settings)
+            _print(
+                f"Acme: {len(workspace.rooms)} rooms, {len(workspace.people)} people. Replaying …"
+            )
+            replay(bot, workspace)
+            for who, command in DEMO:
+                _show_question(memory, settings, who, command)
+            if prompt:
+                _converse(memory, bot, settings, workspace)
+
+
+DEMO = (
+    ("priya", "/whoknows decision-42"),
+    ("priya", "/misinformed decision-42"),
+    ("priya", "/announce-plan decision-42"),
+    ("jorg", "/handoff @jorg @zoe"),
+)
+
+
+@app.command("replay")
+def replay_command(
+    export: Annotated[Path, typer.Argument(help="A Slack or Discord export: a folder or a file.")],
+    state: State = None,
+    as_json: Json = False,
+) -> None:
+    """Read a workspace's own history into the memory; reading it again changes nothing."""
+    with _answering(as_json):
+        settings = load()
+        with _progress("Reading") as progress:
+            workspace = exports.read(export, progress)
+        with _memory(settings, state, workspace.id) as memory:
+            with _progress("Remembering") as progress:
+                replay(_bot(memory, settings), workspace, progress)
+            standing = questions.standing(memory)
+            unread = [one.model_dump() for one in workspace.unread]
+            if as_json:
+                counts = standing.model_dump(exclude={"workspace"})
+                _print_json(
+                    counts
+                    | {
+                        "events": memory.counts()["events"],
+                        "changes": _changes(memory),
+                        "unread": unread,
+                    }
+                )
+                return
+            page = render.history(
+                standing, memory.timelines(), memory.late_uses(), _style(memory, None)
+            )
+            _print(render.text(page))
+            for one in workspace.unread[:20]:
+                _warn(f"Not read: {one.file}: {one.why}")
+            if len(workspace.unread) > 20:
+                _warn(f"… and {len(workspace.unread) - 20} more; --json lists them all.")
+
+
+def _changes(memory: Memory) -> int:
+    return sum(len(one.changes) - 1 for one in memory.timelines() if one.changes)
+
+
+@app.command("ask")
+def ask_command(
+    command: Annotated[list[str], typer.Argument(help="For example: /whoknows decision-42")],
+    who: Annotated[str, typer.Option("--as", help="Who asks: an id, a handle or a name.")],
+    state: State = None,
+    workspace: Which = None,
+    as_json: Json = False,
+) -> None:
+    """Ask one question as somebody, with that person's rights."""
+    with _answering(as_json):
+        settings = load()
+        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
+            person = questions.asker(memory, who)
+            name, _, text = " ".join(command).strip().partition(" ")
+            asked = Command(name=name, text=text, who=person.id, room="", at=datetime.now(UTC))
+            answer = questions.answer(memory, asked, _crowds(settings))
+            if as_json:
+                _print_model(answer)
+            else:
+                _print(render.text(render.page(answer, _style(memory, person))))
+
+
+@app.command("status")
+def status_command(state: State = None, workspace: Which = None, as_json: Json = False) -> None:
+    """Say what is remembered."""
+    with _answering(as_json):
+        settings = load()
+        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
+            standing = questions.standing(memory)
+            if as_json:
+                _print_model(standing)
+            else:
+                _print(render.text(render.page(standing, _style(memory, None))))
+
+
+@app.command("doctor")
+def doctor_command(state: State = None, as_json: Json = False) -> None:
+    """Say what works here, what is missing and what to do about it."""
+    with _answering(as_json):
+        findings = list(doctor.findings(load, lambda s: _place(s, state)))
+        if as_json:
+            _print_json({"findings": [finding._asdict() for finding in findings]})
+        else:
+            for finding in findings:
+                _print(f"{'ok ' if finding.ok else 'NO '} {finding.what}: {finding.says}")
+        if not all(finding.ok for finding in findings):
+            raise typer.Exit(1)
+
+
+# ------------------------------------------------------------------------------- putting together
+
+
+def _bot(memory: Memory, settings: Settings) -> Bot:
+    stop = (*rules.STOP, *settings.stop_words)
+    settled = {
+        language: (*rules.SETTLED.get(language, ()), *settings.settled_words.get(language, ()))
+        for language in {*rules.SETTLED, *settings.settled_words}
+    }
+    team = Rules(frozenset(settings.apps), _crowds(settings), settings.quotes)
+    return Bot(memory, rules.Rules(stop=stop, settled=settled), team)
+
+
+def _crowds(settings: Settings) -> Crowds:
+    return Crowds(settings.crowd, settings.crowds)
+
+
+def _place(settings: Settings, state: Path | None) -> dict[str, Any]:
+    """Where the memory lives: a folder that was named, else a server, else the usual folder."""
+    if state is None and settings.redis_url:
+        return {"url": settings.redis_url}
+    return {"state": state or settings.state}
+
+
+def _memory(settings: Settings, state: Path | None, workspace: str) -> Memory:
+    return Memory(workspace, **_place(settings, state))
+
+
+def _chosen(settings: Settings, state: Path | None, workspace: str | None) -> str:
+    known = workspaces(**_place(settings, state))
+    if not known:
+        raise UnknownPerson(
+            "Nothing has been read into this memory yet: `secondorder replay EXPORT` does that."
+        )
+    if workspace is not None and workspace not in known:
+        raise InvalidInput(f"There is no workspace {workspace!r}; there are: {', '.join(known)}.")
+    if workspace is None and len(known) > 1:
+        raise InvalidInput(f"Say which workspace with --workspace: {', '.join(known)}.")
+    return workspace or known[0]
+
+
+def _style(memory: Memory, person: PersonInfo | None) -> render.Style:
+    names = {p.id: p.name for p in memory.people()} | {r.id: r.name for r in memory.rooms()}
+    return render.Style(_zone(person.zone if person else ""), names)
+
+
+def _zone(name: str) -> Any:
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+# ------------------------------------------------------------------------------- the demo's prompt
+
+
+def _show_question(memory: Memory, settings: Settings, who: str, command: str) -> None:
+    person = questions.asker(memory, who)
+    name, _, text = command.partition(" ")
+    asked = Command(name=name, text=text, who=person.id, room="", at=datetime.now(UTC))
+    _print(f"\n{person.name}> {command}", bold=True)
+    page = render.page(questions.answer(memory, asked, _crowds(settings)), _style(memory, person))
+    _print(render.text(page))
+
+
+def _converse(memory: Memory, bot: Bot, settings: Settings, workspace: Workspace) -> None:
+    """Reads lines until the end, each answered before the next; an error is one sentence."""
+    last = max((heard.at for heard in workspace.heard), default=datetime.now(UTC))
+    console = Console(workspace.people, workspace.rooms, lambda: datetime.now(UTC), last)
+    _print(f"\nNow you are anyone. For example:\n{HELP}\n")
+    while True:
+        try:
+            line = _typed(console.prompt)
+            if line is None:
+                return
+            _respond(console.hear(line), memory, bot, settings)
+        except Quit:
+            return
+        except SecondOrderError as error:
+            _warn(_sentence(error))
+
+
+def _typed(prompt: str) -> str | None:
+    try:
+        return input(prompt if sys.stdin.isatty() else "")
+    except (EOFError, KeyboardInterrupt):
+        return None
+
+
+def _respond(heard: Any, memory: Memory, bot: Bot, settings: Settings) -> None:
+    match heard:
+        case None:
+            return
+        case str():
+            _print(heard)
+        case Command():
+            person = next(p for p in memory.people() if p.id == heard.who)
+            answer = questions.answer(memory, heard, _crowds(settings))
+            _print(render.text(render.page(answer, _style(memory, person))))
+        case Message():
+            before = memory.counts()["statements"]
+            bot.hear(heard)
+            bot.settle([heard.room])
+            new = memory.counts()["statements"] - before
+            _print(f"({new} statement{'' if new == 1 else 's'})" if new else "(nothing was stated)")
+        case _:
+            bot.hear(heard)
+
+
+# ------------------------------------------------------------------------------- in and out
+
+
+@contextmanager
+def _answering(as_json: bool) -> Iterator[None]:
+    """Errors that people can do something about become one sentence and exit status 1."""
+    try:
+        yield
+    except BadSetting as error:
+        _fail(ErrorBody(kind="bad_setting", message=error.message), as_json)
+    except SecondOrderError as error:
+        body = ErrorBody(
+            kind=error.kind, message=error.message, suggestions=tuple(error.suggestions)
+        )
+        _fail(body, as_json, _sentence(error))
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us is gone; nobody is left to tell
+        raise typer.Exit(1) from None
+
+
+def _sentence(error: SecondOrderError) -> str:
+    if not error.suggestions:
+        return error.message
+    return f"{error.message} Did you mean: {', '.join(error.suggestions)}?"
+
+
+def _fail(body: ErrorBody, as_json: bool, sentence: str | None = None) -> None:
+    if as_json:
+        _print_model(Failure(error=body))
+    _warn(sentence or body.message)
+    raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, nothing elsewhere."""
+    terminal = Terminal(stderr=True)
+    if not terminal.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=terminal, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(text: str, bold: bool = False) -> None:
+    if sys.stdout.isatty():
+        Terminal().print(
+            f"[bold]{escape(text)}[/bold]" if bold else escape(text),
+            highlight=False,
+            soft_wrap=True,
+        )
+    else:
+        sys.stdout.write(text + "\n")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def _print_model(model: BaseModel) -> None:
+    _print_json(model.model_dump(mode="json", by_alias=True))
+
+
+def _warn(sentence: str) -> None:
+    sys.stderr.write(sentence + "\n")
+
+
+if __name__ == "__main__":
+    main()

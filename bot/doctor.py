@@ -1,0 +1,81 @@
+"""What works here and what is missing, said so that somebody can act on it; asks, changes nothing.
+
+It refuses to know how anything is repaired: each finding names the next step in words.
+"""
+
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine import SecondOrderError, workspaces
+
+
+class Finding(NamedTuple):
+    what: str
+    ok: bool
+    says: str
+
+
+def findings[S](load: Callable[[], S], place: Callable[[S], dict[str, Any]]) -> Iterator[Finding]:
+    """One finding after another, in the order in which things are needed."""
+    yield _python()
+    try:
+        settings = load()
+    except Exception as error:  # noqa: BLE001  the finding is whatever is wrong with the settings
+        yield Finding("settings", False, getattr(error, "message", None) or str(error))
+        return
+    yield Finding("settings", True, "every value is one that can be used")
+    where = place(settings)
+    if "url" in where:
+        yield _memory("server", where)
+        return
+    yield _embedded()
+    yield _folder(Path(where["state"]))
+    if _can_embed():
+        yield _memory("memory", where)
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    fine = sys.version_info >= (3, 12)
+    return Finding("Python", fine, version if fine else f"{version}; 3.12 or newer is needed")
+
+
+def _can_embed() -> bool:
+    return os.name == "posix" and importlib.util.find_spec("redislite") is not None
+
+
+def _embedded() -> Finding:
+    if _can_embed():
+        return Finding("embedded FalkorDB", True, "falkordblite is installed")
+    return Finding(
+        "embedded FalkorDB",
+        False,
+        "falkordblite is not installed; install it (make venv) or set SECONDORDER_REDIS_URL to a"
+        " FalkorDB server",
+    )
+
+
+def _folder(state: Path) -> Finding:
+    there = next((p for p in (state, *state.parents) if p.exists()), state)
+    if there == state and not state.is_dir():
+        return Finding("state folder", False, f"{state} is a file; choose a folder with --state")
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding("state folder", False, f"{there} cannot be written to; choose another")
+    return Finding("state folder", True, f"{state}" + ("" if there == state else " (will be made)"))
+
+
+def _memory(what: str, where: dict[str, Any]) -> Finding:
+    if "state" in where and not Path(where["state"]).exists():
+        return Finding(what, True, "empty: `secondorder replay EXPORT` fills it")
+    try:
+        known = workspaces(**where)
+    except SecondOrderError as error:
+        return Finding(what, False, error.message)
+    if not known:
+        return Finding(what, True, "answers; empty: `secondorder replay EXPORT` fills it")
+    return Finding(what, True, f"answers; it remembers {', '.join(known)}")

@@ -1,0 +1,213 @@
+"""What is a value and what is not: where it ends, whether it settles anything.
+
+It knows the words of words.py and no form of a statement. Places are `[start, end)` of the
+displayed text, so that a value can be quoted as it was written.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+
+from extraction import words
+from extraction.markup import EMOJI, Shown, fold
+from extraction.references import Ref, Scene
+from extraction.sentences import BLANK
+
+VALUE_LIMIT = 80
+TEXT_LIMIT = 200
+
+_NO_VALUE = re.compile(words.NO_VALUE)
+_POLITE_IF = re.compile(words.POLITE_IF)
+_BECAUSE = re.compile(words.BECAUSE)
+_PERCENT = re.compile(
+    r"[~≈]?[+-]?[0-9]+(?:[.,][0-9]+)?\s?(?:%|percent\b|prozent\b)(?:\s(?:done|complete|completed|finished|there|ready|of\s.*))?$"
+)
+_ALTERNATIVES = re.compile(r"\s(?:vs\.?|or|oder)\s")
+_DATE = re.compile(words.DATE)
+_NUMBER = re.compile(words.NUMBER)
+_NAME = re.compile(
+    r"(?:\"?[A-ZÀ-ÖØ-Þ0-9][\w'&.+#/-]*\"?)(?:\s(?:of|and|&|for|the|<[\w. -]{1,30}>|v?[0-9][\w.]*|[A-ZÀ-ÖØ-Þ][\w'&.+#/-]*)){0,4}"
+)
+_ARROWS = re.compile(r".*(?:->|→|⇒|⟶|➡\ufe0f?)\s*")
+_BESIDES = re.compile(words.BESIDES_SETTLED)
+_BESIDES_LATER = re.compile(words.BESIDES_LATER)
+_ON_DATE = re.compile(r"on\s(?=\S)")
+_NOW_LAST = re.compile(rf"\s(?:{words.NOW})$")
+_NO_TEXT = re.compile(words.NO_TEXT)
+_TO = re.compile(r"(?:to|on)\s+(?!be\b)")
+OPEN_TEXT = re.compile(words.OPEN_TEXT)
+OPEN = re.compile(words.OPEN)
+# What may not begin a value may well begin a decision in words.
+_TEXT_MAY_BEGIN = re.compile(
+    r"(?:no|not|never|nothing|none|we|our|this|these|the|it|they|you|your|must|shall|will|won't|any|started?|looks?"
+    r"|same|under|good|great|nice|kein|keine|nicht|pas|ne|aucune?|there)\b"
+)
+_UNDECIDED = re.compile(
+    r"not?\s+(?:yet|decided|decision|idea|news|clue|made|taken|final|sure|change|changes|update|updates)\b|needed\b"
+)
+
+
+class Settled:
+    """The words that settle a decision, of every language at once."""
+
+    def __init__(self, settled: Mapping[str, Collection[str]]) -> None:
+        every = {fold(word).strip() for many in settled.values() for word in many} - {""}
+        choice = "|".join(
+            re.escape(word).replace(r"\ ", r"\s") for word in sorted(every, key=len, reverse=True)
+        )
+        self.word = re.compile(
+            rf"(?P<word>{choice or '(?!)'}){words.POLITE}(?=$|[\s,.;:!()\[\]{EMOJI}—–/|。])"
+        )
+        self.goes_on = re.compile(rf"\s?(?:$|[,;.!:()\[{EMOJI}—–/|。-]|{words.AFTER_SETTLED})")
+
+
+class Values:
+    """The values in one message."""
+
+    def __init__(self, shown: Shown, scene: Scene, settled: Settled) -> None:
+        self.shown = shown
+        self.text = shown.text
+        self.plain = shown.plain
+        self.scene = scene
+        self.settled = settled
+
+    def leaves_open(self, start: int, end: int, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the sentence leaves it open; polite endings do not."""
+        if not (found := pattern.search(self.plain, start, end)):
+            return False
+        if polite := _POLITE_IF.search(self.plain, start, end):
+            return bool(
+                (found.start() < polite.start() and found.end() <= polite.start())
+                or pattern.search(self.plain, polite.end(), end)
+            )
+        return True
+
+    def trim(self, start: int, end: int) -> tuple[int, int] | None:
+        """Without spaces, emoji, closing punctuation and quotation marks around all of it."""
+        plain = self.plain
+        while start < end and plain[start] in BLANK:
+            start += 1
+        while True:
+            while end > start and plain[end - 1] in BLANK + ".!,;。！…":
+                end -= 1
+            pair = plain[start] + plain[end - 1] if end - start > 2 else ""
+            if pair in ('""', "''", "「」", "『』") and pair[0] not in plain[start + 1 : end - 1]:
+                start, end = start + 1, end - 1
+            elif (
+                pair[1:] in (")", "]")
+                and plain.count("([)]"[")]".index(pair[1:])], start, end) == 0
+            ):
+                end -= 1
+            else:
+                break
+        return (start, end) if start < end else None
+
+    def is_link_or_percent(self, span: tuple[int, int]) -> bool:
+        for link in self.shown.within(*span, "link", "label"):
+            if link.start <= span[0]:
+                return True
+        return bool(_PERCENT.match(self.plain[span[0] : span[1]]))
+
+    def decision(self, start: int, end: int) -> tuple[int, int] | None:
+        """The content of a decision in words, if it is one."""
+        if (to := _TO.match(self.plain, start, end)) is not None:
+            if _NO_TEXT.match(self.plain, start, end):
+                return None
+            start = to.end()
+        if self.leaves_open(start, end, OPEN_TEXT) or _NO_TEXT.match(self.plain, start, end):
+            return None
+        span = self.trim(start, end)
+        if span and span[1] - span[0] > TEXT_LIMIT and (cut := _BECAUSE.search(self.plain, *span)):
+            span = self.trim(span[0], cut.start())
+        if not span or span[1] - span[0] > TEXT_LIMIT:
+            return None
+        plain = self.plain[span[0] : span[1]]
+        first = _NO_VALUE.match(plain)
+        if (first and not _TEXT_MAY_BEGIN.match(plain)) or _UNDECIDED.match(plain):
+            return None
+        return (
+            None if self.is_link_or_percent(span) or not any(c.isalnum() for c in plain) else span
+        )
+
+    def value(
+        self,
+        start: int,
+        end: int,
+        ref: Ref | None,
+        *,
+        free: bool,
+        limit: int,
+        exact: bool = False,
+        text: bool = False,
+        named: bool = True,
+    ) -> tuple[int, int] | None:
+        """The value in `[start, end)`, or None if it is none.
+
+        `free`: any value will do; otherwise only one that settles. `exact`: a settled word alone.
+        `text`: a decision in words, kept whole. `named`: a capitalised word is a value.
+        """
+        span = self.trim(start, end)
+        if span and not text and (cut := _BECAUSE.search(self.plain, span[0] + 1, span[1])):
+            span = self.trim(span[0], cut.start())
+        if span and (arrow := _ARROWS.match(self.plain, *span)) and arrow.end() < span[1]:
+            span = self.trim(arrow.end(), span[1])
+        if not span:
+            return None
+        if _NO_VALUE.match(self.plain, *span) and not self._is_settled(span):
+            return None
+        if self.is_link_or_percent(span):
+            return None
+        if links := self.shown.within(*span, "link"):  # approved https://...
+            span = self.trim(span[0], links[0].start)
+            if not span:
+                return None
+        settled = self.settled.word.match(self.plain, *span)
+        if settled:
+            rest = (settled.end(), span[1])
+            if _ALTERNATIVES.match(self.plain, *rest):
+                return None
+            besides = _BESIDES.match(self.plain, *rest) or _BESIDES_LATER.search(self.plain, *rest)
+            if besides and not text:
+                span = self.trim(span[0], besides.start()) or span
+            if settled.end() >= span[1]:
+                span = settled.span("word")
+            elif not self.settled.goes_on.match(self.plain, *rest):
+                settled = None
+        if exact and not (settled and span == settled.span("word")):
+            return None
+        if not free and not settled:
+            if now := _NOW_LAST.search(self.plain, *span):
+                span = (span[0], now.start())
+            elif not self._settles(span, ref, named):
+                return None
+            elif on := _ON_DATE.match(self.plain, *span):
+                span = (on.end(), span[1])
+        if span[1] - span[0] > limit:
+            comma = self.plain.rfind(",", span[0], span[0] + limit)
+            span = self.trim(span[0], comma) if comma > 0 else None
+        if not span or not any(c.isalnum() for c in self.text[span[0] : span[1]]):
+            return None
+        return span
+
+    def _is_settled(self, span: tuple[int, int]) -> bool:
+        return bool(self.settled.word.match(self.plain, *span))
+
+    def _settles(self, span: tuple[int, int], ref: Ref | None, named: bool) -> bool:
+        """A date, a number, a name, or a value this entity was given before."""
+        plain, text = self.plain[span[0] : span[1]], self.text[span[0] : span[1]]
+        if ref and plain in self.scene.values.get(ref.entity, ()):
+            return True
+        if _DATE.fullmatch(plain) or _NUMBER.fullmatch(plain):
+            return True
+        if any(
+            m.data and m.start == span[0] and m.end == span[1]
+            for m in self.shown.within(*span, "person")
+        ):
+            return True
+        if any(plain == fold(name) for name in self.scene.people.values()):
+            return True
+        shouted = not any(c.islower() for c in self.text[max(0, span[0] - 8) : span[0]])
+        first = re.split(r"[^\w]", plain, maxsplit=1)[0]
+        return named and not shouted and bool(_NAME.fullmatch(text)) and first not in words.NO_NAME
+
+    def displayed(self, start: int, end: int) -> str:
+        return " ".join(self.text[start:end].split())

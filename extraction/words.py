@@ -1,0 +1,304 @@
+"""The words the deterministic rules know, per language; it knows no rule.
+
+`STOP` and `SETTLED` are defaults that settings may replace. The rest is grammar: each constant is
+a piece of a pattern, matched on plain text (lower case, straight quotes, masked code and links).
+"""
+
+from collections.abc import Collection, Mapping
+
+
+def _words(text: str, by: str | None = None) -> frozenset[str]:
+    return frozenset(text.replace("\n", "").split(by))
+
+
+# Things that look like a key and are none. An entry with digits stops exactly that (`gpl-3`);
+# a bare word stops any number (`utf` stops UTF-8 and UTF-16).
+STOP: Collection[str] = _words(
+    # standards, encodings, licences, protocols
+    "utf ucs iso iec ieee ansi ascii din en rfc pep cve cwe gpl lgpl agpl mpl epl bsd apache mit cc "
+    "sha md aes rsa des hmac base crc tls ssl http https ipv usb hdmi wifi oauth openid es ecma "
+    "latin cp mp mpeg jpeg mime "
+    # models, machines, diseases, vehicles
+    "gpt llama claude gemini bert ps xbox rtx gtx iphone ipad pixel galaxy boeing airbus covid sars "
+    "python java vue react angular web win windows macos ios android php html css "
+    # months, weekdays and other times: may-2016, mid-2027, fri-13
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept "
+    "september oct october nov november dec december mon tue wed thu fri sat sun monday tuesday "
+    "wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember "
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
+    "janvier février mars avril juin juillet août septembre octobre novembre décembre "
+    "fy cy early mid late pre post since until year week day hour am pm "
+    "spring summer autumn fall winter "
+    # time zones: GMT-5
+    "utc gmt est edt cst cdt mst mdt pst pdt bst cet cest eet eest msk ist jst kst aest aedt "
+    # numbered things that are no decisions
+    "step page slide chapter part section figure fig table row line column level lvl top num nr no "
+    "tone under over catch formula version ver rev minus plus"
+)
+
+# Words that settle something, as they stand after "is". Taken together for every language: a
+# German word after an English "is" settles as well.
+SETTLED: Mapping[str, Collection[str]] = {
+    "en": _words(
+        "approved|rejected|cancelled|canceled|fixed|closed|reopened|re-opened|live|done|paused|merged"
+        "|shipped|released|postponed|delayed|on hold|accepted|declined|denied|deferred|resolved"
+        "|completed|complete|finished|deployed|launched|deprecated|withdrawn|revoked|reverted"
+        "|rolled back|scrapped|killed|dropped|shelved|frozen|unfrozen|confirmed|final|finalized"
+        "|finalised|signed|signed off|enabled|disabled|abandoned|suspended|resumed|archived|published"
+        "|implemented|in production|won't fix|wontfix|greenlit|green-lit|off the table|a go|a no-go"
+        "|no-go|blocked|unblocked|decided|settled|agreed|adopted|retired|superseded|obsolete|void|dead"
+        "|off|out|over|vetoed|passed|merged in|taken down|back on|called off|funded|signed-off"
+        "|in effect|in force|up and running|wrapped up|signed and sealed|rescheduled|stopped"
+        "|terminated|locked|unlocked|reversed|overturned|reinstated",
+        "|",
+    ),
+    "de": _words(
+        "genehmigt|bewilligt|angenommen|abgelehnt|abgesagt|storniert|behoben|gefixt|geschlossen"
+        "|wiedereröffnet|wieder offen|erledigt|fertig|pausiert|gemergt|gemerged|ausgeliefert"
+        "|veröffentlicht|verschoben|verzögert|zurückgestellt|auf eis|freigegeben|beschlossen|entschieden"
+        "|bestätigt|gestoppt|beendet|abgeschlossen|gestrichen|zurückgezogen|deaktiviert|aktiviert"
+        "|in kraft|umgesetzt|online",
+        "|",
+    ),
+    "es": _words(
+        "aprobado|aprobada|rechazado|rechazada|cancelado|cancelada|arreglado|arreglada|corregido"
+        "|corregida|cerrado|cerrada|reabierto|reabierta|hecho|hecha|listo|lista|pausado|pausada"
+        "|en pausa|fusionado|fusionada|publicado|publicada|lanzado|lanzada|pospuesto|pospuesta|aplazado"
+        "|aplazada|retrasado|retrasada|en espera|aceptado|aceptada|confirmado|confirmada|resuelto"
+        "|resuelta|terminado|terminada|decidido|decidida|descartado|descartada|desplegado|desplegada"
+        "|en producción",
+        "|",
+    ),
+    "fr": _words(
+        "approuvé|approuvée|validé|validée|rejeté|rejetée|refusé|refusée|annulé|annulée|corrigé"
+        "|corrigée|fermé|fermée|clos|close|rouvert|rouverte|terminé|terminée|fini|finie|en pause"
+        "|suspendu|suspendue|fusionné|fusionnée|livré|livrée|publié|publiée|reporté|reportée|retardé"
+        "|retardée|en attente|accepté|acceptée|confirmé|confirmée|résolu|résolue|décidé|décidée|adopté"
+        "|adoptée|abandonné|abandonnée|en ligne|en production|déployé|déployée",
+        "|",
+    ),
+    "pt": _words(
+        "aprovado|aprovada|rejeitado|rejeitada|cancelado|cancelada|corrigido|corrigida|fechado|fechada"
+        "|reaberto|reaberta|concluído|concluída|pausado|pausada|adiado|adiada|publicado|publicada",
+        "|",
+    ),
+    "ja": _words(
+        "承認済み|承認済|承認|承認されました|承認されている|却下|却下済み|却下されました|中止|中止になりました|"
+        "キャンセル|キャンセル済み|修正済み|修正完了|完了|完了済み|完了しました|クローズ|クローズ済み|再開|再開済み|"
+        "一時停止|保留|延期|延期されました|公開済み|リリース済み|リリースされました|マージ済み|マージされました|"
+        "デプロイ済み|決定|決定済み|確定|確定済み|終了|解決済み",
+        "|",
+    ),
+    "ko": _words(
+        "승인|승인됨|승인되었습니다|승인됐습니다|승인 완료|거부됨|거절됨|반려|반려됨|취소|취소됨|취소되었습니다|"
+        "취소됐습니다|수정됨|수정 완료|완료|완료됨|완료되었습니다|완료됐습니다|종료|종료됨|닫힘|재개|재개됨|중단|중단됨|"
+        "일시 중지|보류|보류됨|보류 중|연기|연기됨|연기되었습니다|출시됨|배포됨|배포 완료|병합됨|머지됨|확정|확정됨|결정됨|해결됨",
+        "|",
+    ),
+    "ar": _words(
+        "معتمد|معتمدة|موافق عليه|موافق عليها|تمت الموافقة عليه|تمت الموافقة عليها|تمت الموافقة|مرفوض|"
+        "مرفوضة|ملغى|ملغي|ملغاة|مغلق|مغلقة|مكتمل|مكتملة|منتهي|منتهية|مؤجل|مؤجلة|متوقف|متوقفة|معلق|معلقة|"
+        "منشور|منشورة|تم الإصلاح|تم إصلاحه|تم الدمج|تم الإلغاء|تم الإطلاق|مؤكد|مؤكدة",
+        "|",
+    ),
+}
+
+# Between a key and what it is. `past` only mentions: what was so need not be so now.
+# Korean and Japanese particles and Arabic (which has no such word) touch the key or need no verb.
+COPULA = (
+    r"(?:\s+now)?\s+(?:is|are)(?:\s+been)?(?![\w'])|'s(?:\s+been)?(?!\w)|\s+(?:has|have)(?:\s+now)?\s+been\b"
+    r"|\s+(?:got|gets)\b"
+    r"|\s+(?:ist|sind)\b"
+    r"|\s+(?:está|están|ha\s+sido|han\s+sido|queda)\b"
+    r"|\s+(?:est|sont|a\s+été|ont\s+été)\b|\s+foi\b"
+    r"|\s?[はが]|\s?(?:은|는|이|가)(?=\s)"
+)
+PAST = r"\s+(?:was|were|wurde|wurden|war|fue|fueron|était|étaient|fut)\b"
+NOW = r"now|jetzt|nun|ab\s+sofort|ahora|désormais|maintenant"
+ADVERB = (
+    r"officially|finally|already|hereby|just|all|fully|definitely|indeed|actually|formally|also|both"
+    r"|bereits|schon|endlich|offiziell|ya|oficialmente|finalmente|déjà|enfin|officiellement"
+)
+STILL = r"still|immer\s+noch|noch|todavía|sigue|toujours|encore"
+NOT_COPULA = r"(?:n't|\s+(?:not|no|never|nicht|kein|keine|jamais|pas))\b"
+# Polite endings of Japanese and Korean predicates are not part of the value.
+POLITE = (
+    r"(?:です|でした|だ|となりました|になりました|しました|입니다|됐어요|되었어요|이에요|예요)?"
+)
+
+# What may follow a settled word without changing what it says.
+AFTER_SETTLED = (
+    r"(?:in|on|for|by|at|as|to|until|till|from|since|with|without|and|now|today|yesterday|again"
+    r"|everywhere|due|because|but|so|after|per|thanks|this|last|next|effective|btw|folks|all|everyone"
+    r"|everybody|team|then|too|via|finally|already|seit|für|von|am|ab|bis|por|para|desde|hasta|pour|par|depuis"
+    r"|weil|denn|porque|parce|car|heute|gestern|hoy|ayer|hier|aujourd'hui)\b"
+)
+# Right after a settled word, and anywhere behind it, this says who, when or how, and is cut.
+BESIDES_SETTLED = r"\s?[,;:(\[—–|/]|\s-+\s"
+BESIDES_LATER = (
+    r"\s+(?:by|now|today|yesterday|tonight|this\s+(?:morning|afternoon|week)|last"
+    r"\s+(?:night|week)|just\s+now|again|as\s+of|per|effective|btw|folks|everyone|everybody|all|team"
+    r"|finally|already|then|too|von|heute|gestern|por|hoy|ayer|par|hier|aujourd'hui|and\s+(?:we|i|you"
+    r"|it|they|he|she|please|the|thanks))\b"
+)
+
+# A clause that explains and is no part of a value: with or without a comma, and with one.
+BECAUSE = (
+    r"\s*,?\s+(?:because|'cause|due\s+to|although|though|even\s+though|thanks\s+to|let\s+me\s+know|but"
+    r"|so\s+that|weil|porque|parce\s+qu|sorry|thank\s+you)\b"
+    r"|\s*,\s*(?:since|as|so|which|thanks|thx|ty|per|fyi|cc|please|pls|see|and\s+(?:we|i|you|it|they|he"
+    r"|she|please|the|thanks)|given|effective|yay|finally|congrats|great|nice|sorry|more|details|denn|car|pues"
+    r"|ya\s+que|damit|shout|ping|ask|just|i|we|you|they|who|where)\b"
+    r"|\s*;\s|\s+(?:—|--)\s+"
+)
+
+# A value that begins like this is a remark, a question, a plan or still open.
+NO_VALUE = (
+    r"(?:\+1(?![0-9.])|i|i'm|im|i've|i'll|i'd|i\s+am|we'll|we\s+will|we're|we\s+are|we\s+(?:need|have\s+to|want|can|could"
+    r"|should|may|might)|let's|lets|let\s+us|let\s+me|can|can't|cannot|could|couldn't|would|wouldn't|should"
+    r"|shall|may(?!\s*[0-9])|might|must|will|won't(?!\s+fix)|gonna|going\s+to|plans?\s+to|planning|to\s+be|trying|try|maybe|perhaps"
+    r"|probably|possibly|likely|hopefully|please|pls|plz|any|anyone|anybody|someone|somebody|who|whose"
+    r"|what|what's|why|where|which|when|whether|how|how's|if|unless|is|isn't|are|aren't|was|wasn't|were"
+    r"|do|does|doesn't|did|didn't|don't|has|hasn't|have|haven't|had|not|never|no\s+longer|no\s+(?:idea|news"
+    r"|change|changes|update|updates|decision|clue|answer|response|reply|one|progress|word)|nothing|none|nobody|n/a|na|need|needs|needed|waiting"
+    r"|awaiting|pending|still|under|in\s+(?:review|discussion|principle|debate|question|limbo)|being|tbd|tbc|tba|tbh"
+    r"|undecided|unclear|unknown|unsure|not|open\s+(?:question|issue|for)|up\s+for|up\s+to|to\s+discuss|discuss|discussion|thoughts|opinions|proposal|proposed"
+    r"|propose|proposing|suggest|suggestion|suggesting|suggested|draft|wip|idea|ideas|question|questions|quick|thanks|thank|thx|ty"
+    r"|see|cc|fwiw|imo|imho|same|agreed|agree|lgtm|looks|looking|look|seems|sounds|sound|feels|lol|haha|hmm+|nice|great|good|cool|sorry|oops"
+    r"|hi|hey|hello|yes\s+or\s+no|go\s+or\s+no|also|btw|fyi|there|there's|here|here's|it|it's|that|that's|this|these|those|they|he|she"
+    r"|you|your|my|our|working|checking|reviewing|investigating|blocked\s+on|depends|depending|assigned|added|opened|created|filed|started"
+    r"|ob|wenn|falls|soll|sollte|sollen|können|könnte|nicht|kein|keine|noch|wer|was|wann|wie|warum|wird|werden|bitte|vielleicht|siehe|offen|in\s+arbeit"
+    r"|si|quién|qué|cuándo|cómo|por\s+qué|debería|podría|no\s+(?:está|es|ha)|quizás?|tal\s+vez|pendiente|por\s+favor|ver"
+    r"|est-ce|qui|que|quoi|quand|comment|pourquoi|devrait|pourrait|peut-être|sera|ne|n'est|pas|voir|en\s+cours|aucune?)"
+    r"(?![\w-])"
+    r"|未|まだ|検討|확인\s*중|검토|미정|아직|قيد|غير|لم|ليس|هل"
+)
+# Anywhere in a sentence: a condition, a wish, a proposal, something still open.
+OPEN = (
+    r"\b(?:if|unless|whether|assuming|supposing|provided(?:\s+that)?|in\s+case|as\s+long\s+as|as\s+soon\s+as"
+    r"|contingent|conditional|subject\s+to|depend(?:s|ing)?\s+on|otherwise|would|could|might|should|shall|ought|can\s+we|may\s+be"
+    r"|when(?:ever)?|once(?!\s+(?:a|an|per|every|again|daily|weekly|more)\b)|hopefully|hope|wish|wishing|maybe|perhaps|probably"
+    r"|possibly|likely|proposal|propose[sd]?|proposing|suggest(?:s|ed|ing|ion)?|let's|lets|what\s+about|how\s+about|wonder(?:ing)?|not\s+sure|unsure"
+    r"|unclear|undecided|tbd|tbc|tba|pending|awaiting|waiting\s+(?:for|on)|yet|in\s+principle|tentative(?:ly)?|provisional(?:ly)?|allegedly|supposedly|rumou?r"
+    r"|will\s+be|'ll\s+be|going\s+to\s+be|gonna\s+be|doubt|imagine|pretend|hypothetical(?:ly)?|no\s+longer|almost|nearly|not\s+really|objects?|objections?|disagrees?|vote|voting"
+    r"|used\s+to\s+be|wenn|falls|sofern|sollte|könnte|würde|hoffentlich|vielleicht|noch\s+nicht|ojalá|quizás?|tal\s+vez|debería|podría"
+    r"|a\s+menos|devrait|pourrait|peut-être|à\s+condition|sauf\s+si|j'espère|ou\s+pas|or\s+not)(?!\w)"
+    r"|もし|かもしれ|たら|べき|만약|아마|إذا|ربما|لو\s"
+)
+# The same inside a decision in words, whose text may well say what should happen when.
+OPEN_TEXT = (
+    r"\b(?:if|unless|whether|assuming|supposing|provided\s+that|contingent|subject\s+to|depend(?:s|ing)?\s+on"
+    r"|hopefully|maybe|perhaps|probably|possibly|tbd|tbc|tba|pending|awaiting|undecided|not\s+sure|tentative(?:ly)?"
+    r"|yet|objects?|objections?|disagrees?|or\s+not|wenn|falls|sofern|vielleicht|quizás?|peut-être)(?!\w)"
+)
+# Polite endings that make nothing open.
+POLITE_IF = (
+    r"\b(?:let\s+me\s+know|ping\s+me|shout|ask(?:\s+me)?|reach\s+out|dm\s+me|message\s+me|reply)?,?\s*(?:if|should)\s+(?:you|anyone|anybody|there)"
+    r"\s+(?:(?:still\s+)?ha(?:ve|s)|see|spot|are)\s+(?:any\s+|a\s+|other\s+|more\s+|further\s+)*(?:question|issue|problem|concern|trouble)s?"
+)
+# Before "we decided": somebody else's words, a memory, a condition, a doubt.
+NOT_OURS = (
+    r"\b(?:if|unless|whether|when|whenever|until|till|once|because|cause|since|as|where|what|why|how|which|who|that"
+    r"|though|although|think|thinks|thought|thinking|guess|believe|wish|hope|suppose|assume|remember|recall|imagine|pretend"
+    r"|say|says|said|saying|tell|tells|told|hear|heard|claim|claims|claimed|write|wrote|writes|read|know|knew|forgot|last\s+(?:year|month|job|company|place)"
+    r"|years?\s+ago|back\s+then|back\s+in|old\s+(?:job|company|team)|previous(?:ly)?|my\s+(?:team|last|former|previous)|used\s+to|the\s+day|the\s+time"
+    r"|before|did|didn't|have|haven't|hadn't|not|never|maybe|perhaps|probably|almost|should|could|would|might)(?!\w)"
+)
+# Right after "we decided": no content of a decision.
+NO_TEXT = (
+    r"(?:what|whether|how|who|when|where|which|why|if|it|this|that|them|so|together|earlier|yesterday|today|already|before|long\s+ago"
+    r"|last\s+\w+|too|as\s+well|then|there|here|upon|with|about|in|at|back|a\s+while|to\s+(?:disagree|meet\s+again|wait\s+and|talk|discuss|decide|think))(?!\w)"
+)
+
+# Decisions in words: the label at the start of a line, and the sentence.
+LABEL = (
+    r"(?:(?:final|team|our|the|key|new)\s+)?decision(?:\s+made|\s+taken)?|decided|entscheidung|beschluss|beschlossen"
+    r"|decisión|décision|decisão|決定(?:事項)?|결정(?:\s*사항)?|القرار|قرار"
+)
+WE_DECIDED = (
+    r"\bwe(?:'ve|\s+have)?(?:\s+(?:all|just|now|finally|also|both|then|collectively|unanimously|jointly|hereby|officially)){0,2}"
+    r"\s+(?:decided|agreed)(?!\w)"
+)
+# "we decided to reject KEY": what that makes of KEY.
+VERBS: Mapping[str, str] = {
+    "approve": "approved",
+    "accept": "accepted",
+    "reject": "rejected",
+    "decline": "declined",
+    "cancel": "cancelled",
+    "close": "closed",
+    "reopen": "reopened",
+    "pause": "paused",
+    "postpone": "postponed",
+    "delay": "delayed",
+    "defer": "deferred",
+    "drop": "dropped",
+    "kill": "killed",
+    "scrap": "scrapped",
+    "shelve": "shelved",
+    "merge": "merged",
+    "revert": "reverted",
+    "abandon": "abandoned",
+    "adopt": "adopted",
+    "suspend": "suspended",
+}
+
+# Verbs that move a value: KEY moved to X, KEY changed from X to Y, we moved KEY to Y.
+MOVED = (
+    r"changed|moved|switched|updated|went|bumped|raised|lowered|reverted|set|pushed(?:\s+back)?|postponed|delayed"
+    r"|rescheduled|shifted|renamed|reset|upgraded|downgraded|extended"
+)
+
+# Openers that may stand before a key and change nothing.
+OPENER = (
+    r"(?:ok(?:ay)?|k|alright|all\s+right|so|right|well|great|good|cool|perfect|nice|yes|yep|yeah|yup|and|but|also|then|now|fyi|btw|psa|tl;?dr"
+    r"|update|quick\s+update|status\s+update|status|news|(?:good|bad|great|big|breaking|sad|quick)\s+news|heads[\s-]?up|(?:please\s+)?note(?:\s+that)?|notice|reminder|important"
+    r"|just\s+to\s+confirm|to\s+confirm|confirming(?:\s+that)?|confirmed|to\s+be\s+clear|for\s+the\s+record|for\s+everyone|final|final\s+answer|finally|officially|it's\s+official|official|announcement|announcing"
+    r"|hi|hey|hello|hallo|hola|bonjour|salut|good\s+(?:morning|afternoon|evening)|morning|team|all|everyone|everybody|folks|guys|y'all|there|as\s+of\s+(?:today|now|this\s+morning|yesterday|\w+day)"
+    r"|as\s+(?:discussed|agreed|decided|planned)|today|effective\s+immediately|just\s+so\s+(?:you|everyone)\s+knows?|the|our|unfortunately|sadly|luckily|happy\s+to\s+(?:say|announce|report)(?:\s+that)?"
+    r"|(?:i'm|i\s+am|we're|we\s+are)\s+(?:happy|glad|pleased|sorry)\s+to\s+(?:say|announce|report)(?:\s+that)?|(?:i|we)\s+(?:can\s+)?(?:hereby\s+)?confirm(?:\s+that)?"
+    r"|done|sounds\s+good|looks\s+good|agreed|übrigens|also|kurzes\s+update|atención|nota|info|zur\s+info)"
+)
+THINK = (
+    r"(?:(?:i|we)\s+(?:still\s+|really\s+|kinda\s+)?(?:think|thought|believe|believed|guess|assume|assumed|suppose|understood|understand|gather|heard|saw|read|remember|recall)"
+    r"|(?:(?:i'm|i\s+am|im)\s+)?(?:pretty|fairly|quite|very|almost|reasonably)\s+(?:sure|certain)|(?:i'm|i\s+am|im)\s+(?:sure|certain)"
+    r"|afaik|afaict|aiui|iirc|as\s+far\s+as\s+(?:i|we)\s+(?:know|can\s+tell|understand|remember|recall)|(?:if\s+)?i\s+(?:recall|remember)\s+correctly|to\s+my\s+knowledge|to\s+the\s+best\s+of\s+my\s+knowledge"
+    r"|(?:my|the)\s+understanding\s+(?:is|was)|last\s+(?:i|we)\s+(?:heard|checked|saw)|apparently|seems(?:\s+like)?|it\s+seems(?:\s+like)?|looks\s+like|it\s+looks\s+like|imo|imho|in\s+my\s+(?:view|opinion)"
+    r"|ich\s+(?:glaube|denke|meine)|soweit\s+ich\s+weiß|meines\s+wissens|creo|según\s+tengo\s+entendido|je\s+(?:crois|pense)|sauf\s+erreur)"
+)
+# Behind a statement: it asks for a nod or hedges, and so only mentions.
+TAG = r"\s(?:right|isn't\s+it|wasn't\s+it|or\s+am\s+i\s+wrong|oder|n'est-ce\s+pas)|\s?[,–—-]\s*¿?(?:right|correct|no|yes|yeah|isn't\s+it|wasn't\s+it|hasn't\s+it|is\s+it\s+not|true|innit|or\s+am\s+i\s+wrong|oder|richtig|nicht\s+wahr|verdad|cierto|n'est-ce\s+pas|non)"
+HEDGE = (
+    r"(?:\s?[,–—(-]\s*|\s)(?:i\s+(?:think|believe|guess|suppose|assume)|afaik|afaict|iirc|aiui|as\s+far\s+as\s+i\s+know|if\s+i\s+(?:recall|remember)(?:\s+correctly)?|pretty\s+sure|apparently|imo|imho"
+    r"|glaube\s+ich|creo|je\s+crois)\s*\)?|\s?,\s*(?:right|correct)"
+)
+SARCASM = r"(?:^|\s)(?:/s|/sarcasm|/jk|\(s\)|jk|j/k|just\s+kidding|lol\s+jk|not!+|—\s*not|\.\.\.\s*not|as\s+if)(?:\s*[.!\ue004]*\s*)$"
+
+TIME = r"(?:today|yesterday|earlier|already|just\s+now|this\s+morning|last\s+(?:night|week|\w+day)|on\s+\w+day)"
+
+# What dates and amounts look like after "is".
+DATE = (
+    r"(?:(?:on|by|due|for|at|from)\s+)?(?:the\s+)?(?:next\s+|this\s+|end\s+of\s+|early\s+|mid\s+|late\s+)*"
+    r"(?:mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?|today|tomorrow|tonight|yesterday"
+    r"|(?:[0-9]{1,2}(?:st|nd|rd|th)?\.?\s+(?:of\s+)?)?(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?(?:\s+[0-9]{1,2}(?:st|nd|rd|th)?)?(?:,?\s+[0-9]{4})?"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{2,4})?|q[1-4](?:\s+[0-9]{4})?|(?:next\s+)?(?:week|month|quarter|year)|noon|midnight"
+    r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lunes|martes|miércoles|jueves|viernes|lundi|mardi|mercredi|jeudi|vendredi)"
+    r"(?:\s+(?:at\s+)?[0-9]{1,2}(?:[:.][0-9]{2})?\s*(?:am|pm|h|uhr)?|\s+(?:morning|afternoon|evening|noon|eod))?"
+)
+NUMBER = r"(?:v\.?\s?|version\s+|#|~|[$€£¥]\s?|us\$\s?)?[+-]?[0-9][0-9.,:]*[0-9kmb]?(?:\s?[a-z€$£¥°µ/]{1,12})?"
+# Capitalised words that name nobody and nothing.
+NO_NAME = _words(
+    "wip tbd tba tbc ok okay lgtm fyi asap awesome great good bad nice cool urgent important critical high low medium big huge "
+    "broken ready not no yes the a an i we you it that this there why what how when who where if so and but or hard easy "
+    "in on at under due being still almost nearly just really very too open pending unclear unknown needed blocking stuck"
+)
+# A heading over lines that decide nothing, and a line after which everything is somebody else's.
+HEADING = (
+    r"\b(?:proposals?|proposed|suggestions?|options?|agenda|to\s*-?do|todos|to\s+discuss|discussion|open\s+(?:questions?|items|points|issues)|questions?|examples?|e\.g\.?|ideas?|draft|template|format|syntax|usage"
+    r"|for\s+instance|for\s+example|like\s+this|like\s+so|vote|voting|candidates|vorschlag|vorschläge|beispiele?|optionen|propuestas?|ejemplos?|propositions?|exemples?)(?:\s+\w+){0,3}\s*:$"
+)
+FORWARD = (
+    r"(?:[-_=\s]*(?:begin\s+)?forwarded(?:\s+(?:message|from|by|mail|email).*)?\b[-_:\s]*.*|fwd?:.*|wg:.*|[-_=\s]*original\s+message.*|quoting\s.{0,80}:?|from\s+the\s+(?:email|e-mail|mail|doc|ticket).{0,40}:|(?:copied|pasted|copy|paste)\s+from.{0,60}"
+    r"|.{0,120}\b(?:wrote|writes|said|says|schrieb|escribió|a\s+écrit)\s*:)"
+)
+ABBREVIATION = r"(?:\b(?:e\.g|i\.e|vs|approx|dr|mr|mrs|ms|st|no|nr|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|inc|ltd|ca|z\.b|bzw|usw|p|pp|fig|ver|v)|[0-9])$"

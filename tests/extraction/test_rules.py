@@ -1,0 +1,740 @@
+"""The deterministic rules, row by row of the contract's table, and each way of saying nothing."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extraction import Known, Passage, Statement, Window
+from extraction.rules import SETTLED, STOP, Rules, entity_id
+
+AT = datetime(2027, 1, 4, 9, tzinfo=UTC)
+PEOPLE = {"U1": "Maya", "U2": "Ben Ortiz", "U3": "李雷", "U9": "Ana"}
+ENTITIES = (
+    Known(
+        id="launch-date",
+        name="the launch date",
+        aliases=("launch date", "発売日", "fecha de lanzamiento"),
+        values=("8 December",),
+    ),
+    Known(id="retries", name="retries", values=("blue",)),
+    Known(id="decision-7", name="Decision 7", values=("plan b",)),
+)
+RULES = Rules()
+
+
+class Says(NamedTuple):
+    """What a statement is expected to be; `decided-…` is written without the message id."""
+
+    entity: str
+    value: str
+    how: str = "decides"  # or mentions, or the id of the person a report is about
+
+
+def window(text: str, **fields: object) -> Window:
+    passage = Passage.model_validate(
+        {"id": "C1:1800.0001", "author": "U9", "room": "C1", "at": AT, "text": text, **fields}
+    )
+    threads = {"T1": "decided-T1-1", "T2": "decision-42"}
+    return Window(passages=(passage,), people=PEOPLE, entities=ENTITIES, threads=threads)
+
+
+def said(statements: list[Statement]) -> list[Says]:
+    return [
+        Says(
+            s.entity.removeprefix("decided-C1-1800-0001-"),
+            s.value,
+            s.about or ("decides" if s.decides else "mentions"),
+        )
+        for s in statements
+    ]
+
+
+def extract(text: str, **fields: object) -> list[Statement]:
+    return RULES.extract(window(text, **fields))
+
+
+APPROVED = [Says("decision-42", "approved")]
+MENTIONED = [Says("decision-42", "approved", "mentions")]
+
+DECIDES: list[tuple[str, list[Says]]] = [
+    # KEY: approved, and its relatives
+    ("decision-42: approved", APPROVED),
+    ("decision-42:approved", APPROVED),
+    ("Decision-42 : approved.", APPROVED),
+    ("decision-42 = approved", APPROVED),
+    ("decision-42 -> approved", APPROVED),
+    ("decision-42 -&gt; approved", APPROVED),
+    ("decision-42 → approved", APPROVED),
+    ("decision-42 => approved!", APPROVED),
+    ("- decision-42: approved", APPROVED),
+    ("• decision-42: approved", APPROVED),
+    ("1. decision-42: approved", APPROVED),
+    (":tada: decision-42: approved :tada:", APPROVED),
+    ("✅ decision-42: approved 🎉", APPROVED),
+    ("<@U1> decision-42: approved", APPROVED),
+    ("<!here> decision-42: approved", APPROVED),
+    ("@channel decision-42: approved", APPROVED),
+    ("decision-42: “approved”", APPROVED),
+    ("decision-42: `approved`", APPROVED),
+    ("*decision-42*: approved", APPROVED),
+    ("**decision-42:** approved", APPROVED),
+    ("_decision-42_: *approved*", APPROVED),
+    ("Good morning all. decision-42: approved", APPROVED),
+    ("decision-42 (the postgres thing): approved", APPROVED),
+    ("[decision-42]: approved", APPROVED),
+    ("we decided decision-42: approved", APPROVED),
+    ("We've decided that decision-42 is approved", APPROVED),
+    ("we agreed on decision-42: approved", APPROVED),
+    ("decision: decision-42 approved", APPROVED),
+    ("decision-42 changed from x to approved", APPROVED),
+    ("decision-42 has changed from x to approved", APPROVED),
+    ("decision-42 moved to approved", APPROVED),
+    ("decision-42 was moved from rejected to approved", APPROVED),
+    ("we moved decision-42 to approved", APPROVED),
+    ("decision-42: draft -> approved", APPROVED),
+    ("decision-42: ship friday", [Says("decision-42", "ship friday")]),
+    ("OPS-17 = rolled back", [Says("ops-17", "rolled back")]),
+    ("refund_4411: denied", [Says("refund_4411", "denied")]),
+    ("decision-42: option B (cheaper)", [Says("decision-42", "option B (cheaper)")]),
+    ("decision-42: red, green and blue", [Says("decision-42", "red, green and blue")]),
+    ("decision-42: mon – fri", [Says("decision-42", "mon – fri")]),
+    ("decision-42: 10:30", [Says("decision-42", "10:30")]),
+    ("decision-42: turn right", [Says("decision-42", "turn right")]),
+    ("decision-42: R&amp;D &lt;v2&gt;", [Says("decision-42", "R&D <v2>")]),
+    ("decision-42: approved, because legal signed", APPROVED),
+    ("decision-42: approved because legal signed", APPROVED),
+    ("decision-42: approved, thanks everyone", APPROVED),
+    ("decision-42: approved, let me know if you have any questions", APPROVED),
+    ("decision-42: approved — legal signed", APPROVED),
+    ("decision-42: approved <https://example.org/minutes>", APPROVED),
+    ("<https://jira.example.org/browse/OPS-17|OPS-17>: fixed", [Says("ops-17", "fixed")]),
+    ("[OPS-17](https://jira.example.org/x): fixed", [Says("ops-17", "fixed")]),
+    # KEY is approved
+    ("decision-42 is approved", APPROVED),
+    ("decision-42 is now approved", APPROVED),
+    ("decision-42's approved", APPROVED),
+    ("decision-42’s now approved", APPROVED),
+    ("decision-42 has been approved", APPROVED),
+    ("decision-42 is approved by legal today", APPROVED),
+    ("ok so decision-42 is approved, thanks all!", APPROVED),
+    ("FYI decision-42 is approved", APPROVED),
+    ("After the call with legal, decision-42 is approved.", APPROVED),
+    ("decision-42 is now mauve", [Says("decision-42", "mauve")]),
+    ("decision-42 is mauve now", [Says("decision-42", "mauve")]),
+    ("decision-42 is on hold", [Says("decision-42", "on hold")]),
+    ("decision-42 is live in production", [Says("decision-42", "live in production")]),
+    ("decision-42 is 8 December", [Says("decision-42", "8 December")]),
+    ("decision-42 is on Friday", [Says("decision-42", "Friday")]),
+    ("decision-42 is 2027-03-01", [Says("decision-42", "2027-03-01")]),
+    ("decision-42 is $500", [Says("decision-42", "$500")]),
+    ("decision-42 is v2.1.", [Says("decision-42", "v2.1")]),
+    ("decision-42 is Postgres", [Says("decision-42", "Postgres")]),
+    ("decision-42 is “R&amp;D &lt;v2&gt;”", [Says("decision-42", "R&D <v2>")]),
+    ("decision-42 is <@U1>", [Says("decision-42", "@Maya")]),
+    ("decision-42 is maya", [Says("decision-42", "maya")]),
+    ("decision-7 is plan b", [Says("decision-7", "plan b")]),
+    ("decision-42 ist genehmigt", [Says("decision-42", "genehmigt")]),
+    ("decision-42 está aprobado", [Says("decision-42", "aprobado")]),
+    ("decision-42 est approuvé", [Says("decision-42", "approuvé")]),
+    ("decision-42は承認済み", [Says("decision-42", "承認済み")]),
+    ("decision-42は承認済みです。", [Says("decision-42", "承認済み")]),
+    ("decision-42는 승인됨", [Says("decision-42", "승인됨")]),
+    ("decision-42： 承認", [Says("decision-42", "承認")]),
+    ("\u200fdecision-42\u200f: موافق", [Says("decision-42", "موافق")]),
+    # several in one sentence
+    (
+        "decision-42: approved and decision-43: rejected",
+        [Says("decision-42", "approved"), Says("decision-43", "rejected")],
+    ),
+    (
+        "decision-42 is approved but decision-43 is rejected",
+        [Says("decision-42", "approved"), Says("decision-43", "rejected")],
+    ),
+    (
+        "decision-42 is approved, decision-43 is on hold",
+        [Says("decision-42", "approved"), Says("decision-43", "on hold")],
+    ),
+    (
+        "decision-42 and decision-43 are approved",
+        [Says("decision-42", "approved"), Says("decision-43", "approved")],
+    ),
+    (
+        "decision-42: approved\ndecision-43: rejected",
+        [Says("decision-42", "approved"), Says("decision-43", "rejected")],
+    ),
+    ("decision-42: same as decision-41", []),
+    ("decision-42: merge with decision-41", [Says("decision-42", "merge with decision-41")]),
+    ("Is decision-43 approved? decision-42: approved", APPROVED),
+    ("decision-42: approved. Is decision-43 approved?", APPROVED),
+    # aliases and words in backticks
+    ("launch date: 9 December", [Says("launch-date", "9 December")]),
+    ("The launch date is Friday", [Says("launch-date", "Friday")]),
+    ("発売日は延期", [Says("launch-date", "延期")]),
+    ("Fecha de lanzamiento: 9 de diciembre", [Says("launch-date", "9 de diciembre")]),
+    ("`retries` is now 5", [Says("retries", "5")]),
+    ("`Decision-7`: plan c", [Says("decision-7", "plan c")]),
+    ("we decided `timeout`: 5", [Says("timeout", "5")]),
+    ("decision: `timeout` = 5", [Says("timeout", "5")]),
+    ("`timeout` changed from 5 to 10", [Says("timeout", "10")]),
+]
+
+MENTIONS: list[tuple[str, list[Says]]] = [
+    ("I think decision-42 is approved", MENTIONED),
+    ("afaik decision-42 is approved", MENTIONED),
+    ("AFAIK, decision-42 has been approved", MENTIONED),
+    ("as far as I know decision-42: approved", MENTIONED),
+    ("pretty sure decision-42 is approved", MENTIONED),
+    ("decision-42 is approved I think", MENTIONED),
+    ("decision-42 is still approved", MENTIONED),
+    ("decision-42 was approved, right?", MENTIONED),
+    ("decision-42 is approved, right?", MENTIONED),
+    ("decision-42 was approved, right", MENTIONED),
+    ("decision-42 was approved yesterday", MENTIONED),
+    ("<@U2> told me decision-42 is approved", MENTIONED),
+    ("the client told me that decision-42 is approved", MENTIONED),
+    ("told <@U1> decision-42 is approved", [Says("decision-42", "approved", "U1")]),
+    ("told <@U1> that decision-42 is approved", [Says("decision-42", "approved", "U1")]),
+    ("I’ve told <@U1> that decision-42 was approved", [Says("decision-42", "approved", "U1")]),
+    ("I let @maya know decision-42 is approved", [Says("decision-42", "approved", "U1")]),
+    ("I let @ben.ortiz know decision-42: approved", [Says("decision-42", "approved", "U2")]),
+    ("I told @Ben Ortiz that decision-42 is approved", [Says("decision-42", "approved", "U2")]),
+    (
+        "told <@U1> and <@U2> that decision-42 is approved",
+        [Says("decision-42", "approved", "U1"), Says("decision-42", "approved", "U2")],
+    ),
+    (
+        "I told <@U1> that decision-42 is approved and decision-43 is rejected",
+        [Says("decision-42", "approved", "U1"), Says("decision-43", "rejected", "U1")],
+    ),
+]
+
+IN_WORDS: list[tuple[str, list[Says]]] = [
+    ("decision: no freeze this year", [Says("1", "no freeze this year")]),
+    ("Decision: no freeze this year.", [Says("1", "no freeze this year")]),
+    ("- *Decision:* no freeze this year", [Says("1", "no freeze this year")]),
+    ("hi all\ndecision: docs should be in English", [Says("2", "docs should be in English")]),
+    ("after a long chat we decided that we ship on Friday", [Says("1", "we ship on Friday")]),
+    ("We've agreed to ship on Friday", [Says("1", "ship on Friday")]),
+    ("we agreed releases happen on Fridays", [Says("1", "releases happen on Fridays")]),
+    ("we decided not to freeze", [Says("1", "not to freeze")]),
+    ("Entscheidung: kein Freeze dieses Jahr", [Says("1", "kein Freeze dieses Jahr")]),
+    ("decision: a\nthen lunch\ndecision: b", [Says("1", "a"), Says("3", "b")]),
+    ("we decided x is out. we agreed y is in.", [Says("1", "x is out"), Says("1b2", "y is in")]),
+    ("decision: " + "yes " * 49 + "end", [Says("1", "yes " * 49 + "end")]),
+    ("decision: " + "yes " * 50 + "end", []),
+    # a key or an alias beside it binds
+    ("we decided to reject decision-42", [Says("decision-42", "rejected")]),
+    ("decision: ship friday (decision-42)", [Says("decision-42", "ship friday")]),
+    ("[decision-42] we decided to ship friday", [Says("decision-42", "ship friday")]),
+    ("decision-42: we decided to ship friday", [Says("decision-42", "ship friday")]),
+    ("we decided launch date: 9 December", [Says("launch-date", "9 December")]),
+    # nothing
+    ("if we decided to ship friday, it would break", []),
+    ("I thought we agreed to ship friday", []),
+    ("we haven't decided yet", []),
+    ("have we decided to ship friday?", []),
+    ("we agreed.", []),
+    ("we decided how to do it", []),
+    ("at my last company we decided to use java", []),
+    ("Maya said we decided to ship friday", []),
+    ('Maya: "we decided to ship friday"', []),
+    ("decision: pending", []),
+    ("decision: TBD", []),
+    ("decision: should we ship friday", []),
+    ("decision: ship friday?", []),
+    ("decision: ship friday unless anyone objects", []),
+    ("decision: https://example.org/minutes", []),
+    ("decision: see the minutes", []),
+    ("decision: ✅", []),
+    ("no decision: we talk again tomorrow", []),
+]
+
+CORRECTED: list[tuple[str, list[Says]]] = [
+    ("decision-42: ~rejected~ approved", APPROVED),
+    ("decision-42: ~~rejected~~ approved", APPROVED),
+    ("~decision-42: rejected~ decision-42: approved", APPROVED),
+    ("~decision-42: rejected~", []),
+    ("decision-42: rejected\nEDIT: decision-42: approved", APPROVED),
+    ("decision-42: rejected. EDIT: approved", APPROVED),
+    ("decision-42: approved EDIT: typo", APPROVED),
+    ("decision-42: approved\nEDIT: formatting", APPROVED),
+    ("decision-42: approved. Edit: Spelling", APPROVED),
+    ("EDIT: typo", []),
+    ("decision-42: rejected [UPDATE: decision-42 is approved]", APPROVED),
+    ("decision-42 is in review (Edit: it's approved)", APPROVED),
+    ("decision-42: rejected, sorry, I meant approved", APPROVED),
+    ("decision-42: rejected. Sorry, I meant approved", APPROVED),
+    ("decision-41: approved. sorry, I meant decision-42", APPROVED),
+    ("decision-41: rejected. oops, I meant decision-42: approved", APPROVED),
+    ("decision-42: approved. Sorry, I meant to reply earlier", APPROVED),
+    ("decision-42: rejected. sorry, I meant something with more colour", []),
+    ("decision-42: approved. scratch that", []),
+    ("scratch that, decision-42: approved", APPROVED),
+    (
+        "decision: ship friday\nEDIT: decision: ship monday",
+        [Says("1", "ship monday")],
+    ),
+    (
+        "decision-41: live\nEDIT: decision-42: approved",
+        [Says("decision-41", "live"), *APPROVED],
+    ),
+]
+
+NOTHING = [
+    # questions
+    "is decision-42 approved?",
+    "is decision-42 approved",
+    "decision-42 is approved?",
+    "decision-42: approved?",
+    "decision-42: approved or rejected?",
+    "has decision-42 been approved",
+    "¿decision-42 está aprobado?",
+    "decision-42は承認済みですか",
+    "decision-42: who owns this",
+    # conditionals, wishes, proposals, promises
+    "if decision-42 is approved we ship",
+    "unless decision-42 is approved",
+    "decision-42: approved if legal signs",
+    "decision-42: approved unless anyone objects",
+    "decision-42 is approved, let me know if anyone objects",
+    "once decision-42 is approved we ship",
+    "when decision-42 is approved, ping me",
+    "decision-42 should be approved",
+    "I wish decision-42 was approved",
+    "hopefully decision-42 is approved",
+    "I propose decision-42: approved",
+    "decision-42: let's ship friday",
+    "decision-42: maybe friday",
+    "decision-42 will be approved tomorrow",
+    "decision-42: will ship friday",
+    "I'll make sure decision-42 is approved",
+    # negated or pending
+    "decision-42 is not approved",
+    "decision-42 isn't approved",
+    "decision-42 isn’t approved",
+    "decision-42 is no longer approved",
+    "decision-42 has not been approved",
+    "decision-42: not approved",
+    "decision-42: not decided yet",
+    "decision-42: pending",
+    "decision-42: TBD",
+    "decision-42 is now under review",
+    "decision-42: approved or rejected",
+    "I don't think decision-42 is approved",
+    "not sure decision-42 is approved",
+    "decision-42 ist nicht genehmigt",
+    # quotes, code, forwards, sarcasm
+    "> decision-42: approved",
+    "&gt; decision-42: approved",
+    "&gt;&gt;&gt; so\ndecision-42: approved",
+    "```decision-42: approved```",
+    "```\ndecision-42: approved",
+    "`decision-42: approved`",
+    '"decision-42: approved"',
+    'Maya said "decision-42 is approved"',
+    "Maya said decision-42 is approved",
+    "Maya thinks decision-42 is approved",
+    "---------- Forwarded message ---------\ndecision-42: approved",
+    "Fwd: news\ndecision-42: approved",
+    "Maya wrote:\ndecision-42: approved",
+    "decision-42: approved /s",
+    "decision-42: approved\n/s",
+    "decision-42: approved jk",
+    "Options:\n- decision-42: approved\n- decision-42: rejected",
+    # values that are none
+    "decision-42: https://example.org/x",
+    "decision-42: <https://example.org/x>",
+    "decision-42: <https://example.org/x|the minutes>",
+    "decision-42: 50%",
+    "decision-42 is now 50 %",
+    "decision-42: 80% done",
+    "decision-42: see decision-43",
+    "decision-42: see the minutes",
+    "decision-42: 🎉",
+    "decision-42: +1",
+    "decision-42: ...",
+    "decision-42:",
+    "decision-42: " + "x" * 81,
+    "decision-42 is great",
+    "decision-42 is a mess",
+    "decision-42 is WIP",
+    "decision-42 is closed-source",
+    "decision-42's owner is Maya",
+    "DECISION-42 IS A MESS",
+    "decision-42 was updated to reflect the review",
+    "I updated decision-42 to clarify the wording",
+    "decision-42: can't reproduce on my machine",
+    "decision-42: thanks for the review",
+    "decision-42: I'm on it",
+    # reports that are none
+    "let me know decision-42 is approved",
+    "let <@U1> know decision-42 is approved",
+    "please tell <@U1> decision-42 is approved",
+    "I'll tell <@U1> decision-42 is approved",
+    "I told @nobody that decision-42 is approved",
+    "told <@U1> about decision-42",
+    "<@U1> told <@U2> decision-42 is approved",
+    "nobody told me decision-42 is approved",
+    # not a reference
+    "UTF-8: approved",
+    "ISO-8601: approved",
+    "GPL-3: approved",
+    "COVID-19: approved",
+    "GPT-4: approved",
+    "SHA-256: approved",
+    "GMT-5: approved",
+    "UTC+2: approved",
+    "may-2016: approved",
+    "q3-2027: approved",
+    "2027-03: approved",
+    "d-42: approved",
+    "report-2016.pdf: approved",
+    "foo-bar-12: approved",
+    "decision-42-b: approved",
+    "release-1.2: approved",
+    "feature/ops-17: approved",
+    "ops-17@example.org: approved",
+    "https://example.org/ops-17: approved",
+    "node-12:8080",
+    "#incident-42: approved",
+    "<#C1|incident-42>: approved",
+    ":ops-17: approved",
+    "décisio\u0301n: approved",
+    "`timeout`: 5",
+    "`timeout` is now 5",
+    "launch dates: approved",
+    "pre-launch date: approved",
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [pytest.param(t, e, id=t[:60]) for t, e in DECIDES])
+def test_a_statement_with_a_reference_decides(text: str, expected: list[Says]) -> None:
+    assert said(extract(text)) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [pytest.param(t, e, id=t[:60]) for t, e in MENTIONS])
+def test_a_hedge_only_mentions_and_telling_reports(text: str, expected: list[Says]) -> None:
+    assert said(extract(text)) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [pytest.param(t, e, id=t[:60]) for t, e in IN_WORDS])
+def test_a_decision_in_words_is_an_entity_of_its_own(text: str, expected: list[Says]) -> None:
+    assert said(extract(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [pytest.param(t, e, id=t[:60]) for t, e in CORRECTED]
+)
+def test_the_later_text_counts(text: str, expected: list[Says]) -> None:
+    assert said(extract(text)) == expected
+
+
+@pytest.mark.parametrize("text", [pytest.param(t, id=t[:60]) for t in NOTHING])
+def test_nothing_is_stated(text: str) -> None:
+    assert said(extract(text)) == []
+
+
+@pytest.mark.parametrize("text", [pytest.param(t, id=t[:60]) for t in NOTHING if "\n" not in t])
+def test_nothing_in_one_line_leaves_the_next_line_alone(text: str) -> None:
+    if text.startswith(("&gt;&gt;", "```", "Fwd")):
+        pytest.skip("speaks of the rest of the message")
+    assert said(extract(f"decision-99: live\n\n{text}"))[:1] == [Says("decision-99", "live")]
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "thread", "expected"),
+    [
+        ("update: ship monday", "T1", [Says("decided-T1-1", "ship monday")]),
+        ("Update: ship monday.", "T1", [Says("decided-T1-1", "ship monday")]),
+        ("Change of plan: ship monday", "T1", [Says("decided-T1-1", "ship monday")]),
+        ("change of plans: rejected", "T2", [Says("decision-42", "rejected")]),
+        ("update: decision-43 is live", "T2", [Says("decision-43", "live")]),
+        ("update: still waiting on legal", "T2", []),
+        ("update: rejected?", "T2", []),
+        ("update: I spoke to legal", "T2", []),
+        ("ship monday", "T1", []),
+        ("update: ship monday", "T3", []),
+        ("update: ship monday", None, []),
+    ],
+)
+def test_an_update_in_a_decisions_thread_is_its_next_value(
+    text: str, thread: str | None, expected: list[Says]
+) -> None:
+    assert said(extract(text, thread=thread)) == expected
+
+
+def conversation(*texts: tuple[str, str, str | None]) -> list[Says]:
+    passages = tuple(
+        Passage(id=id, author="U9", room="C1", at=AT, text=text, thread=thread)
+        for id, text, thread in texts
+    )
+    return [
+        Says(s.entity, s.value) for s in RULES.extract(Window(passages=passages, people=PEOPLE))
+    ]
+
+
+def test_a_decision_makes_its_thread_known_to_later_messages() -> None:
+    root, reply = ("m1", "decision: no freeze", None), ("m2", "update: a freeze", "m1")
+    assert conversation(root, reply) == [
+        Says("decided-m1-1", "no freeze"),
+        Says("decided-m1-1", "a freeze"),
+    ]
+    assert conversation(reply, root) == [Says("decided-m1-1", "no freeze")]
+
+
+def test_two_statements_in_the_root_leave_its_thread_unknown() -> None:
+    root = ("m1", "decision-42: approved\ndecision-43: rejected", "m1")
+    assert conversation(root, ("m2", "update: live", "m1")) == [
+        Says("decision-42", "approved"),
+        Says("decision-43", "rejected"),
+    ]
+
+
+def test_a_value_given_before_in_the_window_is_known_to_is() -> None:
+    given_, later = ("m1", "decision-42: mauve", None), ("m2", "decision-42 is mauve", None)
+    assert conversation(given_, later)[1:] == [Says("decision-42", "mauve")]
+    assert conversation(later) == []
+
+
+# --- what a statement carries ---------------------------------------------------------------------
+
+
+def test_a_statement_says_who_said_what_to_whom() -> None:
+    text = "Hi <@U1>, told <@U2> that OPS-17 is fixed. decision-42: approved"
+    first, second = extract(text)
+    assert first == Statement(
+        kind="report",
+        message="C1:1800.0001",
+        speaker="U9",
+        entity="ops-17",
+        name="OPS-17",
+        value="fixed",
+        decides=False,
+        quote="Hi <@U1>, told <@U2> that OPS-17 is fixed.",
+        number=0,
+        about="U2",
+        addressees=("U1", "U2"),
+    )
+    assert (second.number, second.kind, second.addressees) == (1, "say", ())
+
+
+def test_a_leading_mention_of_the_bot_reads_as_if_it_were_not_there() -> None:
+    (plain,) = extract("decision-42: approved")
+    (addressed,) = extract("<@UBOT> decision-42: approved")
+    assert addressed.model_copy(update={"quote": plain.quote}) == plain
+
+
+def test_a_known_entity_keeps_its_name() -> None:
+    (statement,) = extract("decision-7: plan c")
+    assert (statement.entity, statement.name) == ("decision-7", "Decision 7")
+
+
+def test_a_decision_in_words_is_named_by_its_text() -> None:
+    (statement,) = extract("decision: " + "all of the new services " * 5)
+    assert len(statement.name) <= 80
+    assert statement.name.endswith("…")
+    assert statement.value.startswith(statement.name.rstrip("…"))
+
+
+def test_a_long_sentence_is_quoted_around_the_statement() -> None:
+    filler = "a &amp; b " * 40
+    (statement,) = extract(f"After the call {filler[:70]}, decision-42: ship it (by {filler})")
+    assert "decision-42: ship it" in statement.quote
+    assert len(statement.quote) <= 200
+    assert not re.search(r"&(?!amp;)|^(?:amp|mp|p)?;", statement.quote)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Decision-42", "decision-42", True),
+        ("decision-42", "decision-420", False),
+        ("decision-42", "decision_42", False),
+        ("décision-42", "decision-42", False),
+        ("d\u0435cision-42", "decision-42", False),  # a Cyrillic letter
+        ("décision-42", "DÉCISION-42", True),
+        ("db.pool", "db-pool", False),
+        ("締め切り", "締切", False),
+    ],
+)
+def test_only_the_same_key_is_the_same_entity(a: str, b: str, same: bool) -> None:
+    assert (entity_id(a) == entity_id(b)) is same
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", entity_id(a))
+
+
+def test_an_alias_two_entities_claim_binds_nothing() -> None:
+    twice = (*ENTITIES, Known(id="other", name="other", aliases=("launch date",)))
+    w = window("launch date: 9 December").model_copy(update={"entities": twice})
+    assert RULES.extract(w) == []
+
+
+def test_a_name_two_people_share_is_nobody() -> None:
+    w = window("told @maya that decision-42 is approved")
+    assert [s.about for s in RULES.extract(w)] == ["U1"]
+    assert RULES.extract(w.model_copy(update={"people": {**PEOPLE, "U4": "maya"}})) == []
+
+
+def test_the_lists_are_settings() -> None:
+    settled: Mapping[str, tuple[str, ...]] = {"nl": ("goedgekeurd",)}
+    rules = Rules(stop=("decision-13", "sprint"), settled=settled)
+
+    def values(text: str) -> list[str]:
+        return [s.value for s in rules.extract(window(text))]
+
+    assert values("decision-42 is goedgekeurd") == ["goedgekeurd"]
+    assert values("decision-42 is approved") == []
+    assert values("decision-13: x1") == values("Sprint-4: x1") == []
+    assert values("UTF-8: x1") == ["x1"]
+    assert {"en", "de", "es", "fr", "ja", "ko", "ar"} <= set(SETTLED)
+    assert {"utf", "covid", "may", "gmt"} <= set(STOP)
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [(k, w) for k in SETTLED for w in sorted(SETTLED[k])]
+)
+def test_every_settled_word_settles(language: str, word: str) -> None:
+    assert [s.value for s in extract(f"decision-42 is {word}")] == [word], language
+
+
+# --- hostile input --------------------------------------------------------------------------------
+
+N = 40_000
+HOSTILE = {
+    "backticks": "`" * N,
+    "spaced backticks": "` " * (N // 2),
+    "fences": "``` " * (N // 4),
+    "angles": "<" * N,
+    "open mentions": "<@U1" * (N // 4),
+    "stars": "*a " * (N // 3),
+    "tildes": "~a ~ " * (N // 5),
+    "nested": "*_~`" * (N // 4),
+    "spaces": "decision-42: " + " " * N + "a?",
+    "odd spaces": "decision-42 is" + "\u00a0\u3000" * (N // 2),
+    "keys": "decision-42 and " * (N // 16),
+    "one long key": "a" * N + "-1: a",
+    "separators": "decision-42" + ":=" * (N // 2),
+    "sentences": ". " * (N // 2),
+    "colons": ":a" * (N // 2),
+    "brackets": "[a](" * (N // 4),
+    "told": "told " + "<@U1>, " * (N // 7) + "that decision-42 is approved",
+    "decided": "we decided " * (N // 11),
+    "corrections": "sorry, " * (N // 7) + "I meant decision-42",
+    "edits": "EDIT: " * (N // 6),
+    "from": "decision-42 changed from " + "a to " * (N // 5),
+    "people": "@a " * (N // 3),
+    "emoji": "🎉" * N,
+    "not": "decision-42 is not " * (N // 19),
+    "ors": "decision-42: if you have any " * (N // 29),
+}
+
+
+@pytest.mark.parametrize("shape", HOSTILE)
+@pytest.mark.parametrize("broken", [False, True], ids=["one line", "many lines"])
+def test_a_paste_takes_no_time_and_states_nothing(shape: str, broken: bool) -> None:
+    text = HOSTILE[shape]
+    if broken:
+        text = "\n".join(text[i : i + 1_900] for i in range(0, N, 1_900)) + "\n\nfin"
+    w = window(text + " decision-1", thread="T1")
+    start = time.perf_counter()
+    found = RULES.extract(w)
+    assert time.perf_counter() - start < 0.8
+    assert all(s.value in text for s in found)
+    if not broken:
+        assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "decision-42: \ud800", "decision-42: \0", "\ud83d decision-42: approved"],
+    ids=ascii,
+)
+def test_broken_text_states_nothing(text: str) -> None:
+    assert extract(text) == []
+
+
+def test_invisible_characters_are_not_seen() -> None:
+    assert said(extract("\u200bdecision\u200b-42\ufeff: app\u00adroved\u2060")) == APPROVED
+
+
+PIECES = st.sampled_from(
+    "decision-42|OPS-17|launch date|: | is | = | -> |approved|not |rejected|? |. |, | and |\n|> |`|```|*|_|~|~~"
+    "|<@U1>|<@U1|@maya|told |I think |if |we decided |decision: |EDIT: |sorry, I meant |&amp;|&lt;|https://x.y/z"
+    "|<https://x.y/OPS-17|label>|:tada:|🎉|\u200b|\u200f|\0|\ud800|“|”|— |(|)|[|]|は承認済み|：|50%|see |update: ".split(
+        "|"
+    )
+)
+
+
+@given(st.one_of(st.lists(PIECES, max_size=25).map("".join), st.text(max_size=80)))
+def test_whatever_is_written_statements_keep_their_promises(text: str) -> None:
+    for number, s in enumerate(extract(text, thread="T1")):
+        assert re.fullmatch(r"[A-Za-z0-9_-]+", s.entity)
+        assert s.quote in text
+        assert 0 < len(s.quote) <= 200
+        assert s.value.strip() == s.value != ""
+        assert len(s.value) <= 200
+        assert len(s.name) <= 80
+        assert s.number == number
+        assert (s.kind == "report") is (s.about is not None)
+        assert s.kind == "say" or not s.decides
+        (s.quote + s.value + s.name).encode()
+
+
+KEYS = st.from_regex(r"\A[A-Za-zéß]{2,6}[-_][0-9]{1,3}\Z").filter(
+    lambda k: not set(re.split("[-_]", k.lower())) & set(STOP)
+)
+
+
+@given(KEYS, KEYS)
+def test_near_keys_never_merge(a: str, b: str) -> None:
+    first, second = extract(f"{a}: approved\n{b}: rejected")
+    assert (first.entity == second.entity) is (a.lower() == b.lower())
+
+
+# --- real messages --------------------------------------------------------------------------------
+
+SHARED = Path(os.environ.get("SECONDORDER_SHARED") or Path(__file__).parents[3] / "shared")
+EXPORT = SHARED / "data" / "slack-export-datavis"
+
+
+def real_messages() -> list[Passage]:
+    if not EXPORT.is_dir():
+        pytest.skip(f"no real export at {EXPORT}")
+    return [
+        Passage(id=m["ts"], author=m.get("user", ""), room=day.parent.name, at=AT, text=m["text"])
+        for day in sorted(EXPORT.glob("*/*.json"))
+        for m in json.loads(day.read_text())
+        if "text" in m
+    ]
+
+
+@pytest.mark.shared
+def test_real_talk_without_decisions_states_nothing() -> None:
+    messages = real_messages()
+    assert len(messages) > 1_300
+    found = [RULES.extract(Window(passages=(m,))) for m in messages]
+    assert sum(map(len, found)) == 0
+
+
+def test_five_thousand_ordinary_messages_take_a_second() -> None:
+    ordinary = [text for text, _ in DECIDES + MENTIONS] + NOTHING
+    passages = [
+        window(text)
+        for text in (*ordinary, *("looks good to me, thanks for the quick fix" for _ in ordinary))
+    ]
+    start = time.perf_counter()
+    for one in passages:
+        RULES.extract(one)
+    assert len(passages) / (time.perf_counter() - start) > 2_500  # half of it, on a busy machine
