@@ -6,7 +6,7 @@ an adapter that lives in an event loop calls it in a thread.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from bot import perception
@@ -38,7 +38,6 @@ class Bot:
         self._rules = rules or Rules()
         self._people: dict[str, PersonInfo] = {p.id: p for p in memory.people()}
         self._rooms: dict[str, Room] = {}
-        self._named: set[str] = set()
         self._lines: dict[str, list[Line]] = {}
         self._unwritten: dict[str, list[Line]] = defaultdict(list)
         self._context = Context({}, {})
@@ -64,7 +63,6 @@ class Bot:
     def remember(self) -> None:
         """Recalls what was spoken of before, so that what is heard now is read against it."""
         spoken = self._memory.spoken()
-        self._named |= {one.entity for one in spoken}
         about = {one.event: one.entity for one in spoken}
         self._context.learn(Spoken(*one) for one in spoken)
         for room in {one.room for one in spoken if one.room}:
@@ -132,14 +130,12 @@ class Bot:
             message, statements, room, self._memory.sid, self._perceiving, thread,
             self._rules.crowds.of(room.id, room.name),
         )  # fmt: skip
-        names = {one.entity: one.name for one in statements}
-        self._name_new(names)
         for event in events:
             if not self._rules.quotes:
                 event = event.model_copy(update={"quote": None})
             self._memory.record(event)
         self._context.learn(
-            Spoken(e.at, e.id, e.entity, names[e.entity], e.value, room.id) for e in events
+            Spoken(e.at, e.id, e.entity, e.name or e.entity, e.value, room.id) for e in events
         )
         if message.thread in (None, message.ts):
             self._context.start_thread(room.id, message.ts, [event.entity for event in events])
@@ -153,11 +149,6 @@ class Bot:
         if id not in self._people:
             self.meet([Person(id=id, name=message.app, bot=True)], [])
         return message.model_copy(update={"author": id})
-
-    def _name_new(self, names: Mapping[str, str]) -> None:
-        new = {id: name for id, name in names.items() if name != id and id not in self._named}
-        self._memory.describe(entities=new.items())
-        self._named |= set(new)
 
     # ---------------------------------------------------------------------------- lines
 

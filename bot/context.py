@@ -84,8 +84,9 @@ class Context:
             scope = self._scope(one.room)
             known = self._known.setdefault(scope, {})
             values = known[one.entity].values if one.entity in known else ()
+            name = known[one.entity].name if one.entity in known else one.name
             known[one.entity] = Known(
-                id=one.entity, name=one.name, values=tuple(dict.fromkeys((one.value, *values)))
+                id=one.entity, name=name, values=tuple(dict.fromkeys((one.value, *values)))
             )
             self._tuples.clear()
 

@@ -139,7 +139,7 @@ def _event(
             version = {"replaces": earlier}
         else:
             at, version = message.edited.at, {"edits": earlier}
-    stated = {"id": id, "at": at, "entity": one.entity, "value": one.value,
+    stated = {"id": id, "at": at, "entity": one.entity, "value": one.value, "name": one.name,
               "quote": one.quote, "link": message.link}  # fmt: skip
     members = (room.members or frozenset()) & people
     if one.kind == "report" and one.about is not None:

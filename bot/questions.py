@@ -175,8 +175,6 @@ def decide(asking: Asking) -> Recorded:
         raise InvalidInput("Only people who are in the channel can decide there.")
     name, value = _decision(asking.text)
     entity = _slug(name)
-    if entity not in memory.entities():
-        memory.describe(entities=[(entity, name)])
     micros = int(command.at.timestamp() * 1_000_000)
     event = Say(
         id=f"{memory.sid}-{command.room}-decide-{command.who}-{micros}",
@@ -185,6 +183,7 @@ def decide(asking: Asking) -> Recorded:
         room=command.room,
         entity=entity,
         value=value,
+        name=name,
         quote=f"{name}: {value}"[:200],
         crowd=asking.crowds.of(command.room, rooms[command.room].name),
     )

@@ -87,6 +87,8 @@ class _Stated(_Event):
     quote: Shown | None = Field(default=None, max_length=200)
     """The sentence it came from; kept in the world graph only."""
     link: Shown | None = Field(default=None, max_length=2_000)
+    name: Shown | None = Field(default=None, max_length=10_000)
+    """How people called the entity here; a reader sees the first name that reader may read."""
 
 
 class _Spoken(_Stated):

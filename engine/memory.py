@@ -100,7 +100,7 @@ class RoomInfo(NamedTuple):
 
 
 class Spoken(NamedTuple):
-    """One statement. `name` is what people read for its entity; `room` is empty for none."""
+    """One statement. `name` is how its entity was called in it; `room` is empty for none."""
 
     at: datetime
     event: str
@@ -187,20 +187,15 @@ class Memory:
         self,
         people: Iterable[PersonInfo] = (),
         rooms: Iterable[tuple[str, str, str]] = (),
-        entities: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """Sets what people read. `rooms` are `(id, name, kind)`, kind `public` is open to every
-        full member; `entities` are `(id, name)`. Described again, the last description holds."""
+        """Sets what people read. `rooms` are `(id, name, kind)`; kind `public` is open to every
+        full member. Described again, the last description holds."""
         writes = [
             Write(WORLD, "describe_person", {"id": p.id, "row": _described(p)}) for p in people
         ]
         writes += [
             Write(WORLD, "describe_room", {"id": id, "row": _room_row(name, kind)})
             for id, name, kind in rooms
-        ]
-        writes += [
-            Write(WORLD, "describe_entity", {"id": id, "row": {"name": _shown(name)}})
-            for id, name in entities
         ]
         for some in itertools.batched(writes, 500):
             self._store.change(lambda _, some=some: some)  # type: ignore[misc]
@@ -237,7 +232,7 @@ class Memory:
             seen = {self._person_id(person): grade for person, grade in witnesses.items()}
         return self._happen(
             Say, at, speaker=self._person_id(speaker), room=self._room_id(room),
-            entity=self._entity_id(entity), value=value, decides=decides, witnesses=seen,
+            **_called(entity), value=value, decides=decides, witnesses=seen,
         )  # fmt: skip
 
     def tell(
@@ -252,7 +247,7 @@ class Memory:
         """Somebody says it in private; returns the event's id."""
         to = [listeners] if isinstance(listeners, str) else listeners
         return self._happen(
-            Tell, at, speaker=self._person_id(speaker), entity=self._entity_id(entity),
+            Tell, at, speaker=self._person_id(speaker), **_called(entity),
             listeners=tuple(self._person_id(one) for one in to), value=value,
         )  # fmt: skip
 
@@ -269,7 +264,7 @@ class Memory:
         """ "I told Maya": somebody reports in a room what `about` was told."""
         return self._happen(
             Report, at, speaker=self._person_id(speaker), about=self._person_id(about),
-            room=self._room_id(room), entity=self._entity_id(entity), value=value,
+            room=self._room_id(room), **_called(entity), value=value,
         )  # fmt: skip
 
     def set(
@@ -283,7 +278,7 @@ class Memory:
     ) -> str:
         """The world changes, seen by those in `room` and by whoever did it."""
         return self._happen(
-            Set, at, entity=self._entity_id(entity), value=value,
+            Set, at, **_called(entity), value=value,
             room=None if room is None else self._room_id(room),
             by=None if by is None else self._person_id(by),
         )  # fmt: skip
@@ -307,9 +302,6 @@ class Memory:
 
     def _room_id(self, name: str) -> str:
         return self._named(name, lambda id: self.describe(rooms=[(id, name, "")]))
-
-    def _entity_id(self, name: str) -> str:
-        return self._named(name, lambda id: self.describe(entities=[(id, name)]))
 
     def _named(self, name: str, describe: Any) -> str:
         id = identify(name)
@@ -352,16 +344,8 @@ class Memory:
     def spoken(self, reader: Reader | None = None) -> list["Spoken"]:
         """Every statement that the reader may read, oldest first."""
         rows = sorted(self._rows("all_statements", WORLD, reader, ALWAYS), key=lambda r: r.moment)
-        names = self._names([], [], {row.entity for row in rows})
         return [
-            Spoken(
-                from_micros(r.at),
-                r.id,
-                r.entity,
-                names.entity(r.entity).name,
-                r.value,
-                r.room or "",
-            )
+            Spoken(from_micros(r.at), r.id, r.entity, r.name or r.entity, r.value, r.room or "")
             for r in rows
         ]
 
@@ -414,7 +398,9 @@ class Memory:
         )
         if not rows:
             self._must_exist(key, entity, people, reader, at)
-        names = self._names(people, [row[6] for row in rows], [key], [row[5] for row in rows])
+        names = self._names(
+            people, [row[6] for row in rows], [key], [row[5] for row in rows], reader
+        )
         refs = tuple(names.person(person) for person in people)
         if not rows:
             return Belief(chain=refs, entity=names.entity(key))
@@ -599,7 +585,7 @@ class Memory:
 
     def _one(self, person: str) -> str:
         id = identify(person)
-        if not any(row[0] == "person" for row in self._named_rows([id], [], [])):
+        if not any(row[0] == "person" for row in self._named_rows([id], [], [], None)):
             raise UnknownPerson(f"Nobody here is called {person!r}.", self._near_people(person))
         return id
 
@@ -659,7 +645,7 @@ class Memory:
         stays_in = self._stays(sorted(rooms), asked)
         people = {p for row in rows for p in (*row.people, row.by, row.about) if p}
         people |= {p for room in stays_in.values() for p in room} | set(more_people)
-        named = self._named_rows(sorted(people), sorted(rooms), sorted(found))
+        named = self._named_rows(sorted(people), sorted(rooms), sorted(found), reader)
         left_out = {id for kind, id, _, hidden in named if kind == "person" and hidden}
         return Scene(found, asked, _names(named), stays_in, lambda p: p not in left_out)
 
@@ -701,18 +687,25 @@ class Memory:
         rooms: Iterable[str | None],
         entities: Iterable[str],
         more_people: Iterable[str | None] = (),
+        reader: Reader | None = None,
     ) -> Names:
         everyone = {p for p in (*people, *more_people) if p}
+        known_rooms = {r for r in rooms if r}
         return _names(
-            self._named_rows(sorted(everyone), sorted({r for r in rooms if r}), sorted(entities))
+            self._named_rows(sorted(everyone), sorted(known_rooms), sorted(entities), reader)
         )
 
     def _named_rows(
-        self, people: Sequence[str], rooms: Sequence[str], entities: Sequence[str]
+        self,
+        people: Sequence[str],
+        rooms: Sequence[str],
+        entities: Sequence[str],
+        reader: Reader | None,
     ) -> list[list[Any]]:
         return self._store.read(
-            WORLD, "names", people=list(people), rooms=list(rooms), entities=list(entities)
-        )
+            WORLD, "names", people=list(people), known_rooms=list(rooms), entities=list(entities),
+            **_reading(reader),
+        )  # fmt: skip
 
     def _readers(self, people: Iterable[str], undescribed: bool) -> dict[str, Reader]:
         """What each may read; rooms that nobody described are open when the operator plans."""
@@ -766,13 +759,19 @@ def _names(named: Iterable[Sequence[Any]]) -> Names:
 
 def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:
     (at, id, kind, by, about, there, room, entity, value, same, decides, members, audience,
-     people, since, until, grades, shown, retracted, alone, mentions, quote, link) = row  # fmt: skip
+     people, since, until, grades, shown, retracted, alone, mentions, quote, link, name) = row  # fmt: skip
     seen = witnesses_of(members, audience, people, since, until, grades, audiences)
     return Row(
         at, id, kind, by, about, bool(there), room, entity, value, same, bool(decides),
         seen.members, seen.sights, shown is not False, retracted or 0, bool(alone),
-        unbar(mentions), quote, link,
+        unbar(mentions), quote, link, name,
     )  # fmt: skip
+
+
+def _called(entity: str) -> dict[str, Any]:
+    """An entity's key and, where they differ, what it was called."""
+    key = identify(entity)
+    return {"entity": key, "name": None if key == entity else _shown(entity)}
 
 
 def _described(person: PersonInfo) -> dict[str, Any]:

@@ -167,10 +167,6 @@ MERGE (p:Person {id: $id}) SET p += $row
 // What people read for a room, and whether it is open to every full member.
 MERGE (r:Room {id: $id}) SET r += $row
 
-// -- describe_entity --
-// What people read for an entity.
-MERGE (n:Entity {id: $id}) SET n += $row
-
 // -- people --
 // Everybody.
 MATCH (p:Person) RETURN p.id, p.name, p.handle, p.zone, p.guest, p.gone, p.bot
@@ -180,13 +176,12 @@ MATCH (p:Person) RETURN p.id, p.name, p.handle, p.zone, p.guest, p.gone, p.bot
 MATCH (r:Room) RETURN r.id, r.name, r.open, r.here, r.kind
 
 // -- entities --
-// The entities that were spoken of where the reader may read.
+// The entities that were spoken of where the reader may read, and how they were first called there.
 MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
   AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
        OR (e.room IS NULL AND e.by = $person))
-WITH DISTINCT e.entity AS id
-MATCH (n:Entity {id: id})
-RETURN n.id, n.name
+WITH e ORDER BY e.at, e.id
+RETURN e.entity, head(collect(e.name))
 
 // -- believes --
 // What a chain believes about an entity at a moment, in the world or in the mind of its first
@@ -237,7 +232,7 @@ MATCH (e:Event {entity: entity}) WHERE e.at <= $at AND NOT e.void
        OR (e.room IS NULL AND e.by = $person))
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name
 ORDER BY e.at, e.id
 
 // -- all_statements --
@@ -247,7 +242,7 @@ MATCH (e:Event) WHERE e.entity IS NOT NULL AND e.at <= $at AND NOT e.void
        OR (e.room IS NULL AND e.by = $person))
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name
 ORDER BY e.at, e.id
 
 // -- statements_of --
@@ -256,7 +251,7 @@ UNWIND $ids AS id
 MATCH (e:Event {id: id}) WHERE e.entity IS NOT NULL AND NOT e.void
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name
 ORDER BY e.at, e.id
 
 // -- counts --
@@ -269,13 +264,18 @@ OPTIONAL MATCH (n:Entity)
 RETURN statements + moves, statements, count(n)
 
 // -- names --
-// What people read for some people, rooms and entities, and what is known of those people.
+// What people read for some people and rooms, and how some entities were first called where the
+// reader may read.
 UNWIND $people AS id
 MATCH (n:Person {id: id}) RETURN 'person' AS kind, n.id AS id, n.name AS name,
        coalesce(n.bot, false) OR coalesce(n.gone, false) AS hidden
 UNION ALL
-UNWIND $rooms AS id
+UNWIND $known_rooms AS id
 MATCH (n:Room {id: id}) RETURN 'room' AS kind, n.id AS id, n.name AS name, false AS hidden
 UNION ALL
 UNWIND $entities AS id
-MATCH (n:Entity {id: id}) RETURN 'entity' AS kind, n.id AS id, n.name AS name, false AS hidden
+MATCH (e:Event {entity: id}) WHERE NOT e.void
+  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+       OR (e.room IS NULL AND e.by = $person))
+WITH id, e ORDER BY e.at, e.id
+RETURN 'entity' AS kind, id AS id, head(collect(e.name)) AS name, false AS hidden

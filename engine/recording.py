@@ -194,7 +194,8 @@ def world_row(
         "quote": None if retracted else event.quote,
         "link": None if retracted else event.link,
         "target": target,
-        "source": event.model_dump_json(exclude={"quote", "link", "value"}),
+        "name": event.name,
+        "source": event.model_dump_json(exclude={"quote", "link", "value", "name"}),
         **understood_row(event, seen, void, retracted, alone),
     }
 
@@ -241,6 +242,7 @@ def mind_row(event: Statement, seen: Witnesses) -> dict[str, Any]:
         "value": event.value,
         "same": same(event.value),
         "decides": event.decides if isinstance(event, Say) else isinstance(event, Set),
+        "name": event.name,
         "void": False,
         "retracted": 0,
         **_seen_row(event, seen),

@@ -271,6 +271,7 @@ class Row(NamedTuple):
     mentions: frozenset[str] = frozenset()
     quote: str | None = None
     link: str | None = None
+    name: str | None = None
 
     @property
     def people(self) -> frozenset[str]:
