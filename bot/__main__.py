@@ -28,7 +28,7 @@ from bot.perception import Crowds
 from config.settings import BadSetting, Settings, load
 from engine import InvalidInput, Memory, PersonInfo, SecondOrderError, UnknownPerson, workspaces
 from engine.beliefs import ErrorBody, Failure
-from extraction import rules
+from extraction import rules, words
 
 ACME = Path(__file__).resolve().parent.parent / "examples" / "acme" / "workspace"
 
@@ -86,7 +86,7 @@ DEMO = (
     ("priya", "/whoknows decision-42"),
     ("priya", "/misinformed decision-42"),
     ("priya", "/announce-plan decision-42"),
-    ("jorg", "/handoff @jorg @zoe"),
+    ("joerg", "/handoff @joerg @zoe"),
 )
 
 
@@ -184,10 +184,10 @@ def doctor_command(state: State = None, as_json: Json = False) -> None:
 
 
 def _bot(memory: Memory, settings: Settings) -> Bot:
-    stop = (*rules.STOP, *settings.stop_words)
+    stop = (*words.STOP, *settings.stop_words)
     settled = {
-        language: (*rules.SETTLED.get(language, ()), *settings.settled_words.get(language, ()))
-        for language in {*rules.SETTLED, *settings.settled_words}
+        language: (*words.SETTLED.get(language, ()), *settings.settled_words.get(language, ()))
+        for language in {*words.SETTLED, *settings.settled_words}
     }
     team = Rules(frozenset(settings.apps), _crowds(settings), settings.quotes)
     return Bot(memory, rules.Rules(stop=stop, settled=settled), team)

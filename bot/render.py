@@ -6,7 +6,7 @@ and quotes stay in the language people used; times are in the reader's own zone.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from bot.questions import Answer
@@ -169,8 +169,8 @@ def _person(one: PersonStatus, style: Style) -> Line:
 def _misinformed(answer: Misinformed, style: Style) -> Page:
     beliefs = [
         Line(
-            f"{one.person.name} has {_value(one.believes)} for {one.entity.name}; it is"
-            f" {_value(one.actual)} since {_said(one.changed, style)}",
+            f"{one.person.name} has {_value(one.believes)} for {one.entity.name} since"
+            f" {_day(one.since, style)}; {_said(one.changed, style)} made it {_value(one.actual)}",
             one.changed.link,
         )
         for one in answer.beliefs
@@ -448,7 +448,15 @@ def _said(evidence: Evidence, style: Style) -> str:
 
 def _where(evidence: Evidence, style: Style) -> str:
     when = f"{evidence.at.astimezone(style.zone):%d %b %Y %H:%M}".removeprefix("0")
-    return f"in {_room(evidence.room)} on {when}" if evidence.room else f"on {when}"
+    if evidence.room is None:
+        return f"on {when}"
+    people = evidence.room.name.split(", ")
+    place = f"between {_and(people)}" if len(people) > 1 else f"in {_room(evidence.room)}"
+    return f"{place} on {when}"
+
+
+def _day(at: datetime, style: Style) -> str:
+    return f"{at.astimezone(style.zone):%d %b %Y}".removeprefix("0")
 
 
 def _room(room: Ref) -> str:

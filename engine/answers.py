@@ -49,9 +49,9 @@ SMALL_ROOM = 25  # a promise made in a larger room was made to nobody in particu
 class Names(NamedTuple):
     """What people read for ids; an id without a name is its own name."""
 
-    people: Mapping[str, str]
-    rooms: Mapping[str, str]
-    entities: Mapping[str, str]
+    people: dict[str, str]
+    rooms: dict[str, str]
+    entities: dict[str, str]
 
     def person(self, id: str) -> Ref:
         return Ref(id=id, name=self.people.get(id) or id)
@@ -146,18 +146,9 @@ def _holders(rows: Sequence[Row], scene: Scene) -> dict[str, Held | None]:
     for together in groups(rows):
         held = belief(rows, (together[0],), scene.at)
         found |= {person: held for person in together}
-    for row in rows:
-        if row.room is not None:
-            for person in scene.stays.get(row.room, ()):
-                found.setdefault(person, None)
-    witnessed = frozenset().union(*(row.people for row in rows))
-    spoken_of_only = {row.about for row in rows if row.about} - witnessed
+    witnessed = frozenset().union(*(row.people_by(scene.at) for row in rows))
     present = {p for row in rows if row.room for p in scene.stays.get(row.room, ())}
-    return {
-        person: held
-        for person, held in found.items()
-        if scene.modelled(person) and (person not in spoken_of_only or person in present)
-    }
+    return {p: found.get(p) for p in sorted(witnessed | present) if scene.modelled(p)}
 
 
 def _status(

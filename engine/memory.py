@@ -522,8 +522,10 @@ class Memory:
         in a room reaches everybody there; in a larger one it reaches those it mentions.
         """
         key = self._known(entity, reader, at)
-        scene = self._scene(reader, at, [key])
         known = {room.id: room for room in self.rooms()}
+        scene = self._scene(reader, at, [key])
+        halls_named = scene.names.rooms | {id: room.name for id, room in known.items()}
+        scene = scene._replace(names=scene.names._replace(rooms=halls_named))
         allowed = known if rooms is None else [room for room in rooms if room in known]
         limits = dict.fromkeys(known, small) if isinstance(small, int) else small
         halls = [
@@ -670,13 +672,13 @@ class Memory:
         for room, when, id, person, entered, presumed in self._store.read(
             WORLD, "moves", rooms=list(rooms)
         ):
-            if when <= at:
-                lines[room].append(Line(when, id, person, entered, presumed))
+            lines[room].append(Line(when, id, person, entered, presumed))
+        # Cut only afterwards: whether a presumed entry counts can follow from a later line.
         return {
             room: {
-                person: [Stay(since[0], until[0]) for since, until in stretches]
+                person: [Stay(since[0], until[0]) for since, until in stretches if since[0] <= at]
                 for person, stretches in stays(own).items()
-                if stretches
+                if stretches and stretches[0][0][0] <= at
             }
             for room, own in lines.items()
         }

@@ -72,7 +72,7 @@ def announcement(
         return Announcement(entity=ref, value=None, wrong_before=0, plans=())
     case = _case(scene, rows, made[-1], asker, readers)
     drafts = (draft for draft in _drafts(case, halls) if draft.halls or draft.direct)
-    plans = sorted((_plan(case, ref, draft) for draft in drafts), key=_worth)
+    plans = _worthwhile(sorted((_plan(case, ref, draft) for draft in drafts), key=_worth))
     by_hand = sorted(p for p in case.wrong if not case.sources.get(p) and p != asker)
     return Announcement(
         entity=ref,
@@ -83,9 +83,23 @@ def announcement(
     )
 
 
+def _worthwhile(plans: Sequence[Plan]) -> list[Plan]:
+    """Without those that only add messages to a plan that leaves as few people wrong."""
+    kept: list[tuple[frozenset[str], Plan]] = []
+    for plan in plans:
+        messages = frozenset(_whom(plan))
+        if not any(less < messages and p.wrong_after <= plan.wrong_after for less, p in kept):
+            kept.append((messages, plan))
+    return [plan for _, plan in kept]
+
+
+def _whom(plan: Plan) -> list[str]:
+    return [(m.to.room or m.to.person or Ref(id="", name="")).id for m in plan.messages]
+
+
 def _worth(plan: Plan) -> tuple[int, int, int, int, str]:
-    to = " ".join((m.to.room or m.to.person or Ref(id="", name="")).id for m in plan.messages)
-    return (plan.wrong_after, plan.interrupted, len(plan.messages), plan.reached, to)
+    order = " ".join(_whom(plan))
+    return (plan.wrong_after, plan.interrupted, len(plan.messages), plan.reached, order)
 
 
 def _case(
@@ -180,9 +194,12 @@ def _post(case: _Case, entity: Ref, hall: Hall) -> Post:
 
 
 def _text(case: _Case, entity: Ref, people: Iterable[str]) -> str:
-    """The value and its source, from the newest statement of it that all of them may read."""
+    """The value and its source: the decision, or the newest statement that all of them may read."""
     common = _common(case, people)
-    source = max((r for r in case.rows if r.id in common), key=lambda row: row.moment)
+    readable_by_all = (row for row in case.rows if row.id in common)
+    source = max(
+        readable_by_all, key=lambda row: (row.id == case.truth.id, row.decides, row.moment)
+    )
     shown = evidence(source, case.scene.names)
     who = f" ({shown.speaker.name}, {shown.at:%d %b %Y})" if shown.speaker else ""
     link = f"\n{shown.link}" if shown.link else ""

@@ -30,6 +30,7 @@ from engine.rules import (
     Sight,
     Witnesses,
     derive,
+    left,
     line,
     micros,
     present,
@@ -409,11 +410,18 @@ class _Recall:
             and (eye is None or mark.room is not None or mark.person == eye)
         ]
         edited = None
-        if isinstance(statement, Say) and statement.edits in self._statements:
-            earlier = self._statements[statement.edits]
+        earlier = self._edited(statement)
+        if earlier is not None:
             edited = _bare_row(earlier, self._witnesses(earlier.id, eye))
-        absent = frozenset(one.person for one in lines) - roster
+        absent = left(lines, moment) if edited is not None else frozenset[str]()
         return derive(statement, roster, notices, edited, absent)
+
+    def _edited(self, statement: Statement) -> Statement | None:
+        """The known version that this one was edited from; only an earlier one can be."""
+        old = self._statements.get(statement.edits or "") if isinstance(statement, Say) else None
+        if old is None or (micros(old), old.id) >= (micros(statement), statement.id):
+            return None
+        return old
 
     def _private(self, id: str) -> frozenset[str]:
         """Who pressed something in private about the statement, or about what it was edited from."""
@@ -422,9 +430,9 @@ class _Recall:
             for mark in self._marks[id]
             if isinstance(mark, Notice | Unsee) and mark.room is None
         }
-        statement = self._statements[id]
-        if isinstance(statement, Say) and statement.edits in self._statements:
-            pressed |= self._private(statement.edits)
+        earlier = self._edited(self._statements[id])
+        if earlier is not None:
+            pressed |= self._private(earlier.id)
         return frozenset(pressed)
 
     def _fate(self, id: str, seen: Witnesses) -> tuple[bool, int, bool]:
@@ -435,14 +443,18 @@ class _Recall:
         return void, retracted, bool(retracted) and self._alone(statement, seen, retracted)
 
     def _alone(self, statement: Statement, seen: Witnesses, until: int) -> bool:
-        said = micros(statement)
-        others = seen.people - {speaker(statement)}
-        could = {
+        """Whether nobody else can have seen it: named with any grade, or in the room meanwhile."""
+        said = (micros(statement), statement.id)
+        could = set(seen.people)
+        if not isinstance(statement, Set | Tell):
+            could |= set(statement.witnesses or ())
+        could |= {m.person for m in self._marks[statement.id] if isinstance(m, Notice)}
+        could |= {
             person
             for person, stretches in stays(self._lines.get(statement.room or "", [])).items()
-            if any(since[0] <= until and end[0] > said for since, end in stretches)
+            if any(since[0] <= until and end > said for since, end in stretches)
         }
-        return not others and not could - {speaker(statement)}
+        return not could - {speaker(statement)}
 
     def _writes(self, id: str) -> list[Write]:
         statement, before = self._statements[id], self._stored.get(id)

@@ -137,6 +137,13 @@ def present(lines: Iterable[Line], moment: tuple[int, str]) -> frozenset[str]:
     )
 
 
+def left(lines: Iterable[Line], moment: tuple[int, str]) -> frozenset[str]:
+    """Who had been in the room and is not in it at `(at, id)`."""
+    spent = stays(lines).items()
+    been = {person for person, stretches in spent if any(since < moment for since, _ in stretches)}
+    return frozenset(been) - present(lines, moment)
+
+
 # ------------------------------------------------------------------------------- who witnessed
 
 
@@ -276,6 +283,10 @@ class Row(NamedTuple):
     @property
     def people(self) -> frozenset[str]:
         return self.members | {sight.person for sight in self.sights}
+
+    def people_by(self, at: int) -> frozenset[str]:
+        """Whoever counted as a witness at any time up to `at`."""
+        return self.members | {sight.person for sight in self.sights if sight.since <= at}
 
     @property
     def moment(self) -> tuple[int, str]:
