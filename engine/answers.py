@@ -362,7 +362,9 @@ def _promised_to(a: str, row: Row) -> frozenset[str]:
     if row.kind == "report":
         return frozenset({row.about} if row.about else ())
     to = row.mentions
-    at_once = row.members | {sight.person for sight in row.sights if sight.since == row.at}
+    at_once = row.members
+    if not row.shown:  # said to some: they need not be as good as exposed to have been addressed
+        at_once |= {sight.person for sight in row.sights if sight.since == row.at}
     if row.kind == "tell" or len(at_once) <= SMALL_ROOM:
         to |= at_once
     return to - {a}

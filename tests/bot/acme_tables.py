@@ -72,9 +72,7 @@ def thinking(cell: str) -> list[tuple[str, str, str]]:
     return sorted(pairs)
 
 
-def each_of(
-    people: Iterable[str], about: Iterable[str], value: str
-) -> list[tuple[str, str, str]]:
+def each_of(people: Iterable[str], about: Iterable[str], value: str) -> list[tuple[str, str, str]]:
     """A group as its pairs; nobody is wrong about themselves."""
     others = list(about)
     return [(one, other, value) for one in people for other in others if one != other]
