@@ -147,7 +147,12 @@ def _holders(rows: Sequence[Row], scene: Scene) -> dict[str, Held | None]:
         held = belief(rows, (together[0],), scene.at)
         found |= {person: held for person in together}
     witnessed = frozenset().union(*(row.people_by(scene.at) for row in rows))
-    present = {p for row in rows if row.room for p in scene.stays.get(row.room, ())}
+    present = {
+        person
+        for row in rows
+        for person in scene.stays.get(row.room or "", ())
+        if _reach(row, person, scene)
+    }
     return {p: found.get(p) for p in sorted(witnessed | present) if scene.modelled(p)}
 
 

@@ -526,7 +526,9 @@ class Memory:
         scene = self._scene(reader, at, [key])
         halls_named = scene.names.rooms | {id: room.name for id, room in known.items()}
         scene = scene._replace(names=scene.names._replace(rooms=halls_named))
-        allowed = known if rooms is None else [room for room in rooms if room in known]
+        wanted = known if rooms is None else [room for room in rooms if room in known]
+        # What would be posted between two people is a direct message, and planned as one.
+        allowed = [room for room in wanted if known[room].kind != "direct"]
         limits = dict.fromkeys(known, small) if isinstance(small, int) else small
         halls = [
             planning.Hall(
