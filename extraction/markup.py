@@ -96,7 +96,14 @@ class Shown:
 
     def within(self, start: int, end: int, *kinds: Kind) -> list[Mark]:
         """The marks of these kinds that touch `[start, end)`, in order."""
-        return [m for m in self.marks if m.kind in kinds and m.start < end and m.end > start]
+        found: list[Mark] = []
+        for at in range(bisect_right(self.marks, start, key=lambda m: m.end), len(self.marks)):
+            mark = self.marks[at]
+            if mark.start >= end:
+                break
+            if mark.kind in kinds:
+                found.append(mark)
+        return found
 
     def naming(self, names: Mapping[str, str], longest: int) -> "Shown":
         """With every written `@name` marked as a person: the longest of `names` (folded form to

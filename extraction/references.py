@@ -5,7 +5,7 @@ It knows no form of a statement. Exact names bind; likeness is not even looked a
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -33,17 +33,34 @@ class Ref(NamedTuple):
     known: bool = True
 
 
+class People:
+    """The people of a workspace, by the ways their names are written.
+
+    `forms`: their names in plain lower case, also joined by nothing, a dot, `_` or `-`, and their
+    ids, each to the id; to nothing where two people share it.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = dict(names)
+        self.plain = frozenset(fold(name) for name in names.values())
+        self.forms: dict[str, str] = {}
+        for who, name in names.items():
+            spaced = " ".join(fold(name).removeprefix("@").split())
+            joined = (spaced.replace(" ", by) for by in ("", ".", "_", "-"))
+            for form in {fold(who), spaced, *joined} - {""}:
+                if self.forms.setdefault(form, who) != who:
+                    self.forms[form] = ""
+        self.longest = min(80, max(map(len, self.forms), default=0))
+
+
 @dataclass(slots=True)
 class Scene:
     """What the window knows beside its messages; grows while its messages are read."""
 
-    people: Mapping[str, str]
+    people: People
     known: dict[str, Known] = field(default_factory=dict)
     aliases: dict[str, Known | None] = field(default_factory=dict)  # None: two claim it
     values: dict[str, frozenset[str]] = field(default_factory=dict)
-    threads: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  # forms of a name to the id, "" if two
-    longest: int = 0
 
 
 def entity_id(words_: str) -> str:
@@ -60,9 +77,9 @@ def entity_id(words_: str) -> str:
     return f"{slug or 'x'}-{hashlib.sha256(folded.encode(errors='replace')).hexdigest()[:6]}"
 
 
-def scene_of(entities: tuple[Known, ...]) -> Scene:
+def scene_of(entities: tuple[Known, ...], people: People) -> Scene:
     """What holds for every window with these entities; an alias two of them claim binds nothing."""
-    scene = Scene({})
+    scene = Scene(people)
     for one in entities:
         scene.known[one.id.lower()] = one
         scene.values[one.id] = frozenset(fold(value).strip() for value in one.values)
@@ -80,9 +97,17 @@ def mentions_alias(text: str, aliases: Mapping[str, object]) -> bool:
 
 
 def references(
-    shown: Shown, start: int, end: int, scene: Scene, stop: Collection[str]
+    shown: Shown,
+    start: int,
+    end: int,
+    scene: Scene,
+    aliases: Sequence[str],
+    stop: Collection[str],
 ) -> list[Ref]:
-    """Keys, confirmed aliases and words in backticks, leftmost and longest first."""
+    """Keys, confirmed aliases and words in backticks, leftmost and longest first.
+
+    `aliases`: those of the scene that occur in the message at all.
+    """
     found: list[Ref] = []
     for key in _KEY.finditer(shown.plain, start, end):
         word, digits = key.groups()
@@ -91,9 +116,7 @@ def references(
         if not (word in stop or f"{word}-{digits}" in stop):
             one = scene.known.get(entity)
             found.append(Ref(*key.span(), one.id if one else entity, one.name if one else name))
-    for alias in scene.aliases:
-        if alias not in shown.plain:
-            continue
+    for alias in aliases:
         owner = scene.aliases[alias]
         at = shown.plain.find(alias, start, end)
         while at >= 0:
@@ -133,19 +156,3 @@ def _stands_alone(plain: str, start: int, end: int) -> bool:
     return edge(plain[start], before, plain[max(0, start - 2) : max(0, start - 1)]) and edge(
         plain[end - 1], after, plain[end + 1 : end + 2]
     )
-
-
-def with_names(shown: Shown, scene: Scene) -> Shown:
-    """`@maya` written out, resolved by the people of the window; an unknown name stays text."""
-    if not scene.names:
-        for who, name in scene.people.items():
-            spaced = " ".join(fold(name).removeprefix("@").split())
-            for form in {
-                fold(who),
-                spaced,
-                *(spaced.replace(" ", by) for by in ("", ".", "_", "-")),
-            }:
-                if form and scene.names.setdefault(form, who) != who:
-                    scene.names[form] = ""
-        scene.longest = max(map(len, scene.names), default=0)
-    return shown.naming(scene.names, min(scene.longest, 80))

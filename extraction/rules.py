@@ -15,13 +15,13 @@ from enum import Enum, auto
 from extraction import Known, Passage, Statement, Window, words
 from extraction.markup import EMOJI, PERSON, fold, read
 from extraction.references import (
+    People,
     Ref,
     Scene,
     entity_id,
     mentions_alias,
     references,
     scene_of,
-    with_names,
 )
 from extraction.sentences import EDIT, MEANT, Sentence, sentences
 from extraction.values import OPEN, OPEN_TEXT, TEXT_LIMIT, VALUE_LIMIT, Settled, Values
@@ -31,6 +31,7 @@ __all__ = ["SETTLED", "STOP", "Rules", "entity_id"]
 
 QUOTE_LIMIT = 200
 NAME_LIMIT = 80
+STATEMENT_LIMIT = 100  # of one message; more is a paste
 
 # Cheap questions before anything is read properly: could this message say anything at all?
 _MAYBE = re.compile(
@@ -119,7 +120,8 @@ _MOVED = re.compile(
     rf"{_ASIDE}(?:\s(?:has|have|had|was|were|is|are|got|been|just|now|finally|officially)|'s){{0,4}}\s(?P<verb>{words.MOVED})"
     r"(?:\s(?:back|over))?(?:\sfrom\s(?P<old>.{1,80}?))?\s(?:to|into)\s"
 )
-_MOVES_TO_ANYTHING = ("moved", "switched")
+_MOVES_TO_ANYTHING = ("moved", "switched", "changed")
+_TO_DO = re.compile(rf"(?:{words.TO_DO})\b")
 _FROM_TO = re.compile(r"(?:\s(?:back|over))?(?:\sfrom\s(?P<old>.{1,80}?))?\sto\s")
 _IS = re.compile(
     rf"{_ASIDE}(?:(?P<past>{words.PAST})|(?:{words.COPULA}))"
@@ -136,7 +138,8 @@ _WE_DECIDED = re.compile(
 )
 _BESIDE = re.compile(r"(?:[\s:\"'(\[]|on|for|about|re|regarding|that|the)*")
 _TO_BE = re.compile(r"[\s)\],]*(?:to\s+be\s+|to\s+)?")
-_VERB_KEY = re.compile(rf"(?:to\s+)?({'|'.join(words.VERBS)})\s+(?:the\s+)?$")
+_VERB_KEY = re.compile(rf"(?:to\s+)?({'|'.join(words.VERBS)})\s+(?:the\s+)?")
+_AGAINST = re.compile(r"not\b|never\b|against\b|nicht\b|kein")
 _FOR_KEY = re.compile(r"\s?(?:[(\[]|,?\s(?:for|on|in|re|about|regarding)\s(?:the\s)?)$")
 _CONCERNING = re.compile(
     rf"(?:\s|{_BULLET}|[{EMOJI}{PERSON}])*(?:for|on|re|regarding|about|concerning|as\s+for)?:?\s?(?:the\s)?[(\[]?$"
@@ -146,7 +149,7 @@ _NEXT = re.compile(
 )
 
 _TAKEN_BACK = re.compile(
-    r"[\s(]*(?:scratch\s+that|strike\s+that|ignore\s+(?:that|this|my)|never\s*mind|nvm|wrong\s+(?:channel|thread|ticket|one)|just\s+kidding|jk\b|kidding)"
+    r"[\s(]*(?:scratch\s+that|strike\s+that|ignore\s+(?:that|this|my)|never\s*mind|nvm|wrong\s+(?:channel|thread|ticket|one)|just\s+kidding|(?:jk|kidding)(?![\w-]))"
 )
 _IT = re.compile(
     rf"(?:(?:it|that|this)(?:'s|\s+(?:is|has\s+been|was)|\s+got)|now|es\s+ist|está|c'est)(?:\s+(?:{words.ADVERB}|{words.NOW}))*\s+"
@@ -155,6 +158,8 @@ _IT = re.compile(
 _TAG = re.compile(rf"(?:{words.TAG})[?!？]+$")
 _HEDGE = re.compile(rf"(?:(?<=\S){words.HEDGE})$")
 _SARCASM = re.compile(words.SARCASM)
+
+_NOBODY = People({})
 
 
 class Rules:
@@ -171,49 +176,52 @@ class Rules:
     ) -> None:
         self.stop = frozenset(fold(word).strip() for word in stop)
         self.settled = Settled(settled)
-        self._seen: tuple[tuple[Known, ...], Scene] = ((), Scene({}))
+        # What was worked out for the last window; most windows share it.
+        self._entities: tuple[Known, ...] = ()
+        self._people = _NOBODY
+        self._known = Scene(_NOBODY)
 
     def extract(self, window: Window) -> list[Statement]:
         """The statements of the window's passages, in the order they were made."""
-        if self._seen[0] != window.entities:  # the same objects compare at once
-            self._seen = (window.entities, scene_of(window.entities))
-        known = self._seen[1]
-        scene = replace(
-            known,
-            people=window.people,
-            known=dict(known.known),
-            values=dict(known.values),
-            threads=dict(window.threads),
-            names={},
-        )
+        if self._entities != window.entities:  # the same objects compare at once
+            self._entities = window.entities
+            self._known = scene_of(window.entities, _NOBODY)
+        threads = dict(window.threads)
+        scene: Scene | None = None
         found: list[Statement] = []
         for passage in window.passages:
-            statements = self._passage(passage, scene)
+            thread = threads.get(passage.thread or "") if passage.thread != passage.id else None
+            if not self._could_state(passage.text, thread, scene or self._known):
+                continue
+            scene = scene or self._scene(window)
+            statements = _Message(self, passage, scene, thread).statements()
             found += statements
             for s in statements:
                 scene.known.setdefault(s.entity.lower(), Known(id=s.entity, name=s.name))
                 scene.values[s.entity] = scene.values.get(s.entity, frozenset()) | {fold(s.value)}
             if passage.thread in (None, passage.id) and statements:
                 if len(statements) == 1 and statements[0].kind == "say":
-                    scene.threads[passage.id] = statements[0].entity
+                    threads[passage.id] = statements[0].entity
                 else:
-                    scene.threads.pop(passage.id, None)
+                    threads.pop(passage.id, None)
         return found
 
-    # --- the message ----------------------------------------------------------------------------
+    def _scene(self, window: Window) -> Scene:
+        if self._people.names != window.people:
+            self._people = People(window.people)
+        known = self._known
+        return replace(
+            known, people=self._people, known=dict(known.known), values=dict(known.values)
+        )
 
-    def _passage(self, passage: Passage, scene: Scene) -> list[Statement]:
-        text = passage.text
-        thread = scene.threads.get(passage.thread or "") if passage.thread != passage.id else None
-        if not (
+    def _could_state(self, text: str, thread: str | None, scene: Scene) -> bool:
+        """The cheap question most messages end at."""
+        return bool(
             _MAYBE.search(text)
             or (thread and _MAYBE_NEXT.search(text))
-            or ("`" in text and scene.known)
+            or ("`" in text and (scene.known or "changed from" in text.lower()))
             or (scene.aliases and mentions_alias(text, scene.aliases))
-            or ("`" in text and "changed from" in text.lower())
-        ):
-            return []
-        return _Message(self, passage, scene, thread).statements()
+        )
 
 
 class _Message:
@@ -224,16 +232,21 @@ class _Message:
         self.passage = passage
         self.scene = scene
         self.thread = thread
-        shown = read(passage.text, scene.people)
-        self.shown = with_names(shown, scene) if "@" in shown.plain else shown
+        shown = read(passage.text, scene.people.names)
+        if "@" in shown.plain:  # names written out; an unknown one is nobody
+            shown = shown.naming(scene.people.forms, scene.people.longest)
+        self.shown = shown
         self.text = self.shown.text
         self.plain = self.shown.plain
         self.drafts: list[Draft] = []
-        self.refs: list[Ref] = []  # every reference of the message, once
+        self.refs: dict[str, Ref] = {}  # every entity named so far, where it was named first
+        self.aliases = [alias for alias in scene.aliases if alias in self.plain]
         self.values = Values(self.shown, scene, rules.settled)
 
     def statements(self) -> list[Statement]:
         for sentence in sentences(self.plain):
+            if len(self.drafts) >= STATEMENT_LIMIT:
+                break
             self._read(sentence)
         found: list[Statement] = []
         for draft in self.drafts:
@@ -253,7 +266,7 @@ class _Message:
         addressees = dict.fromkeys(
             m.data
             for m in self.shown.within(sentence.start, sentence.end, "person")
-            if m.data and (not self.scene.people or m.data in self.scene.people)
+            if m.data and self._takes_part(m.data)
         )
         report = draft.frame is Frame.REPORT
         return [
@@ -273,6 +286,11 @@ class _Message:
             for i, about in enumerate(draft.about if report else (None,))
         ]
 
+    def _takes_part(self, who: str) -> bool:
+        """The bot is mentioned and is no person; without a list of people everybody is."""
+        people = self.scene.people.names
+        return not people or who in people
+
     # --- one sentence ---------------------------------------------------------------------------
 
     def _read(self, sentence: Sentence) -> None:
@@ -284,12 +302,11 @@ class _Message:
             self.drafts.clear()
             body = back.end()
         elif sentence.cue:
-            cue = (EDIT if sentence.cue == "edit" else MEANT).match(plain, body, end)
-            assert cue is not None
-            body = cue.end()
+            if cue := EDIT.match(plain, body, end) or MEANT.match(plain, body, end):
+                body = cue.end()
             if plain[sentence.start : body].lstrip(" *,;-–—")[:1] in ("(", "["):
                 end = body + len(plain[body:end].rstrip(" .!)]"))
-        refs = references(self.shown, body, end, self.scene, self.rules.stop)
+        refs = references(self.shown, body, end, self.scene, self.aliases, self.rules.stop)
         tail = plain[max(body, end - 40) : end]
         if _SARCASM.search(tail):
             if not refs:  # a line of its own speaks of the whole message
@@ -302,7 +319,7 @@ class _Message:
         if sentence.asks:
             tag = _TAG.search(tail)
             if not tag:
-                self.refs += refs
+                self._name(refs)
                 return
             end, hedged = end - len(tail) + tag.start(), True
         elif hedge := _HEDGE.search(plain[max(body, end - 60) : end].rstrip(".! ")):
@@ -316,7 +333,12 @@ class _Message:
             self._correct(sentence, body, end, refs, found)
         else:
             self.drafts += found
-        self.refs += refs
+        self._name(refs)
+
+    def _name(self, refs: Sequence[Ref]) -> None:
+        for ref in refs:
+            if ref.known:
+                self.refs.setdefault(ref.entity, ref)
 
     def _lead(self, start: int, end: int) -> Lead | None:
         """What stands before the reference, if all of it is known to change nothing."""
@@ -361,9 +383,10 @@ class _Message:
         people = self.shown.within(start, at, "person")
         return bool(
             people
+            and not self.plain[people[-1].end : at].strip()  # "@ben, told @maya" speaks to Ben
             and (report := _LEAD_REPORT.match(self.plain, at, end))
             and not report.group().startswith(("i ", "i'", "we ", "we'"))
-            and (not self.scene.people or people[-1].data in self.scene.people)
+            and self._takes_part(people[-1].data)
         )
 
     def _leads(self, body: int, refs: Sequence[Ref]) -> bool:
@@ -474,10 +497,9 @@ class _Message:
             return None
         frame = Frame.DECIDE if lead.frame is Frame.MOVE else lead.frame
         free = form is Form.GIVEN or frame is Frame.DECIDE
-        if (
-            match.re is _FROM_TO or match.re is _MOVED
-        ):  # "updated to reflect the review" is no value
-            free = changed or match.groupdict().get("verb") in _MOVES_TO_ANYTHING
+        if match.re in (_FROM_TO, _MOVED):  # "changed to reflect the review" is no value
+            anything = match.groupdict().get("verb") in _MOVES_TO_ANYTHING
+            free = changed or (anything and not _TO_DO.match(self.plain, match.end(), end))
         still = False
         if match.re is _IS:
             free = free or bool(_NOW.search(match.group()))
@@ -539,10 +561,14 @@ class _Message:
                 return []
             return [self._new(sentence, text, trigger.start())]
         ref = bound[0]
-        if not text or self.values.leaves_open(start, end, OPEN_TEXT):
+        if (
+            not text
+            or _AGAINST.match(self.plain, *text)
+            or self.values.leaves_open(start, end, OPEN_TEXT)
+        ):
             return []
         if ref.start >= at:
-            verb = _VERB_KEY.search(self.plain[at : ref.start])
+            verb = _VERB_KEY.fullmatch(self.plain, at, ref.start)
             rest = self.plain[ref.end : end].strip(" .!)]" + EMOJI)
             if verb and not rest:
                 return [
@@ -656,12 +682,12 @@ class _Message:
             return
         if refs:
             return
-        subjects = {d.entity for d in self.drafts} or {r.entity for r in self.refs if r.known}
-        ref_of = next((r for r in self.refs if r.known and r.entity in subjects), None)
         it = _IT.match(self.plain, body, end)
         at = it.end() if it else body
         if last is None and not it:
             return
+        subjects = {d.entity for d in self.drafts} or self.refs.keys()
+        ref_of = next((r for r in self.refs.values() if r.entity in subjects), None)
         gate = Ref(at, at, last.entity if last else (ref_of.entity if ref_of else ""), "")
         value = None
         if not self.values.leaves_open(body, end, OPEN):

@@ -83,8 +83,8 @@ def _split(plain: str, start: int, end: int, line: int) -> Iterator[Sentence]:
         if last - first > SENTENCE_LIMIT or first == last:
             continue
         cue: Literal["", "edit", "meant"] = ""
-        if EDIT.match(plain, first, last):
-            cue = "edit"
+        if edit := EDIT.match(plain, first, last):
+            cue = "meant" if "corre" in edit.group() or "korre" in edit.group() else "edit"
         elif MEANT.match(plain, first, last):
             cue = "meant"
         asks = asks or plain.startswith("¿", first) or _japanese_question(plain, last)

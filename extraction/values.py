@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from extraction import words
-from extraction.markup import EMOJI, Shown, fold
+from extraction.markup import EMOJI, PERSON, Shown, fold
 from extraction.references import Ref, Scene
 from extraction.sentences import BLANK
 
@@ -30,6 +30,8 @@ _NAME = re.compile(
 _ARROWS = re.compile(r".*(?:->|→|⇒|⟶|➡\ufe0f?)\s*")
 _BESIDES = re.compile(words.BESIDES_SETTLED)
 _BESIDES_LATER = re.compile(words.BESIDES_LATER)
+_TAIL = re.compile(rf"\s?[{EMOJI}][\s{EMOJI}{PERSON}]*$")  # a nod to somebody
+_POINTER = re.compile(r"\s(?:at|in|on|via|from|here|see|details|more|under|with|->|→)[\s:]*$")
 _ON_DATE = re.compile(r"on\s(?=\S)")
 _NOW_LAST = re.compile(rf"\s(?:{words.NOW})$")
 _NO_TEXT = re.compile(words.NO_TEXT)
@@ -84,13 +86,16 @@ class Values:
     def trim(self, start: int, end: int) -> tuple[int, int] | None:
         """Without spaces, emoji, closing punctuation and quotation marks around all of it."""
         plain = self.plain
-        while start < end and plain[start] in BLANK:
+        while start < end and plain[start] in BLANK + ",;:":
             start += 1
         while True:
             while end > start and plain[end - 1] in BLANK + ".!,;。！…":
                 end -= 1
             pair = plain[start] + plain[end - 1] if end - start > 2 else ""
-            if pair in ('""', "''", "「」", "『』") and pair[0] not in plain[start + 1 : end - 1]:
+            if (
+                pair in ('""', "''", "()", "「」", "『』")
+                and pair[0] not in plain[start + 1 : end - 1]
+            ):
                 start, end = start + 1, end - 1
             elif (
                 pair[1:] in (")", "]")
@@ -124,9 +129,9 @@ class Values:
         first = _NO_VALUE.match(plain)
         if (first and not _TEXT_MAY_BEGIN.match(plain)) or _UNDECIDED.match(plain):
             return None
-        return (
-            None if self.is_link_or_percent(span) or not any(c.isalnum() for c in plain) else span
-        )
+        if self.is_link_or_percent(span) or not any(c.isalnum() for c in plain):
+            return None
+        return span
 
     def value(
         self,
@@ -150,14 +155,20 @@ class Values:
             span = self.trim(span[0], cut.start())
         if span and (arrow := _ARROWS.match(self.plain, *span)) and arrow.end() < span[1]:
             span = self.trim(arrow.end(), span[1])
+        if span and (tail := _TAIL.search(self.plain, *span)) and tail.start() > span[0]:
+            span = self.trim(span[0], tail.start())
         if not span:
             return None
-        if _NO_VALUE.match(self.plain, *span) and not self._is_settled(span):
+        if _NO_VALUE.match(self.plain, *span) and not (
+            self._is_settled(span) or self._is_person(span)  # somebody is called Will
+        ):
             return None
         if self.is_link_or_percent(span):
             return None
         if links := self.shown.within(*span, "link"):  # approved https://...
             span = self.trim(span[0], links[0].start)
+            if span and (left := _POINTER.search(self.plain, *span)):  # live at https://...
+                span = self.trim(span[0], left.start())
             if not span:
                 return None
         settled = self.settled.word.match(self.plain, *span)
@@ -191,9 +202,15 @@ class Values:
     def _is_settled(self, span: tuple[int, int]) -> bool:
         return bool(self.settled.word.match(self.plain, *span))
 
+    def _is_person(self, span: tuple[int, int]) -> bool:
+        return self.plain[span[0] : span[1]] in self.scene.people.plain
+
     def _settles(self, span: tuple[int, int], ref: Ref | None, named: bool) -> bool:
         """A date, a number, a name, or a value this entity was given before."""
-        plain, text = self.plain[span[0] : span[1]], self.text[span[0] : span[1]]
+        text = self.text[span[0] : span[1]]
+        plain = fold(text)  # what stands in backticks as well
+        if self.settled.word.fullmatch(plain):
+            return True
         if ref and plain in self.scene.values.get(ref.entity, ()):
             return True
         if _DATE.fullmatch(plain) or _NUMBER.fullmatch(plain):
@@ -203,7 +220,7 @@ class Values:
             for m in self.shown.within(*span, "person")
         ):
             return True
-        if any(plain == fold(name) for name in self.scene.people.values()):
+        if self._is_person(span):
             return True
         shouted = not any(c.islower() for c in self.text[max(0, span[0] - 8) : span[0]])
         first = re.split(r"[^\w]", plain, maxsplit=1)[0]

@@ -47,9 +47,9 @@ SETTLED: Mapping[str, Collection[str]] = {
         "|finalised|signed|signed off|enabled|disabled|abandoned|suspended|resumed|archived|published"
         "|implemented|in production|won't fix|wontfix|greenlit|green-lit|off the table|a go|a no-go"
         "|no-go|blocked|unblocked|decided|settled|agreed|adopted|retired|superseded|obsolete|void|dead"
-        "|off|out|over|vetoed|passed|merged in|taken down|back on|called off|funded|signed-off"
+        "|vetoed|passed|merged in|taken down|back on|called off|funded|signed-off"
         "|in effect|in force|up and running|wrapped up|signed and sealed|rescheduled|stopped"
-        "|terminated|locked|unlocked|reversed|overturned|reinstated",
+        "|terminated|locked|unlocked|reversed|overturned|reinstated|good to go",
         "|",
     ),
     "de": _words(
@@ -107,7 +107,7 @@ SETTLED: Mapping[str, Collection[str]] = {
 # Korean and Japanese particles and Arabic (which has no such word) touch the key or need no verb.
 COPULA = (
     r"(?:\s+now)?\s+(?:is|are)(?:\s+been)?(?![\w'])|'s(?:\s+been)?(?!\w)|\s+(?:has|have)(?:\s+now)?\s+been\b"
-    r"|\s+(?:got|gets)\b"
+    r"|\s+(?:(?:just|finally)\s+)?got\b"
     r"|\s+(?:ist|sind)\b"
     r"|\s+(?:está|están|ha\s+sido|han\s+sido|queda)\b"
     r"|\s+(?:est|sont|a\s+été|ont\s+été)\b|\s+foi\b"
@@ -120,7 +120,7 @@ ADVERB = (
     r"|bereits|schon|endlich|offiziell|ya|oficialmente|finalmente|déjà|enfin|officiellement"
 )
 STILL = r"still|immer\s+noch|noch|todavía|sigue|toujours|encore"
-NOT_COPULA = r"(?:n't|\s+(?:not|no|never|nicht|kein|keine|jamais|pas))\b"
+NOT_COPULA = r"(?:n't|\s+(?:not|no|never|nicht|kein|keine|jamais|pas))(?![\w-])"
 # Polite endings of Japanese and Korean predicates are not part of the value.
 POLITE = (
     r"(?:です|でした|だ|となりました|になりました|しました|입니다|됐어요|되었어요|이에요|예요)?"
@@ -130,21 +130,21 @@ POLITE = (
 AFTER_SETTLED = (
     r"(?:in|on|for|by|at|as|to|until|till|from|since|with|without|and|now|today|yesterday|again"
     r"|everywhere|due|because|but|so|after|per|thanks|this|last|next|effective|btw|folks|all|everyone"
-    r"|everybody|team|then|too|via|finally|already|seit|für|von|am|ab|bis|por|para|desde|hasta|pour|par|depuis"
+    r"|everybody|team|then|too|via|finally|already|please|pls|seit|für|von|am|ab|bis|por|para|desde|hasta|pour|par|depuis"
     r"|weil|denn|porque|parce|car|heute|gestern|hoy|ayer|hier|aujourd'hui)\b"
 )
 # Right after a settled word, and anywhere behind it, this says who, when or how, and is cut.
-BESIDES_SETTLED = r"\s?[,;:(\[—–|/]|\s-+\s"
+BESIDES_SETTLED = r"\s?[,;:(\[—–|/\ue002\ue004]|\s-+\s|\s/?cc\b"
 BESIDES_LATER = (
     r"\s+(?:by|now|today|yesterday|tonight|this\s+(?:morning|afternoon|week)|last"
     r"\s+(?:night|week)|just\s+now|again|as\s+of|per|effective|btw|folks|everyone|everybody|all|team"
-    r"|finally|already|then|too|von|heute|gestern|por|hoy|ayer|par|hier|aujourd'hui|and\s+(?:we|i|you"
+    r"|finally|already|please|pls|then|too|von|heute|gestern|por|hoy|ayer|par|hier|aujourd'hui|and\s+(?:we|i|you"
     r"|it|they|he|she|please|the|thanks))\b"
 )
 
 # A clause that explains and is no part of a value: with or without a comma, and with one.
 BECAUSE = (
-    r"\s*,?\s+(?:because|'cause|due\s+to|although|though|even\s+though|thanks\s+to|let\s+me\s+know|but"
+    r"\s+/?cc\s|\s*,?\s+(?:because|'cause|due\s+to|although|though|even\s+though|thanks\s+to|let\s+me\s+know|but"
     r"|so\s+that|weil|porque|parce\s+qu|sorry|thank\s+you)\b"
     r"|\s*,\s*(?:since|as|so|which|thanks|thx|ty|per|fyi|cc|please|pls|see|and\s+(?:we|i|you|it|they|he"
     r"|she|please|the|thanks)|given|effective|yay|finally|congrats|great|nice|sorry|more|details|denn|car|pues"
@@ -161,12 +161,12 @@ NO_VALUE = (
     r"|what|what's|why|where|which|when|whether|how|how's|if|unless|is|isn't|are|aren't|was|wasn't|were"
     r"|do|does|doesn't|did|didn't|don't|has|hasn't|have|haven't|had|not|never|no\s+longer|no\s+(?:idea|news"
     r"|change|changes|update|updates|decision|clue|answer|response|reply|one|progress|word)|nothing|none|nobody|n/a|na|need|needs|needed|waiting"
-    r"|awaiting|pending|still|under|in\s+(?:review|discussion|principle|debate|question|limbo)|being|tbd|tbc|tba|tbh"
-    r"|undecided|unclear|unknown|unsure|not|open\s+(?:question|issue|for)|up\s+for|up\s+to|to\s+discuss|discuss|discussion|thoughts|opinions|proposal|proposed"
+    r"|awaiting|pending|still|under\s+(?:review|discussion|consideration|investigation|debate|way)|in\s+(?:review|discussion|principle|debate|question|limbo)|being|tbd|tbc|tba|tbh"
+    r"|undecided|unclear|unknown|unsure|not|open\s+(?:question|issue|for)|up\s+for|up\s+to\s+(?:you|them|him|her|us|me|the)|to\s+discuss|discuss|discussion|thoughts|opinions|proposal|proposed"
     r"|propose|proposing|suggest|suggestion|suggesting|suggested|draft|wip|idea|ideas|question|questions|quick|thanks|thank|thx|ty"
     r"|see|cc|fwiw|imo|imho|same|agreed|agree|lgtm|looks|looking|look|seems|sounds|sound|feels|lol|haha|hmm+|nice|great|good|cool|sorry|oops"
-    r"|hi|hey|hello|yes\s+or\s+no|go\s+or\s+no|also|btw|fyi|there|there's|here|here's|it|it's|that|that's|this|these|those|they|he|she"
-    r"|you|your|my|our|working|checking|reviewing|investigating|blocked\s+on|depends|depending|assigned|added|opened|created|filed|started"
+    r"|hi|hey|hello|yes\s+or\s+no|go\s+or\s+no|also|btw|fyi|there|there's|here|here's|it|it's|that|that's|(?:this|these|those)\s+(?:is|are|was|were|needs?|should|would|looks?|seems?)|they|he|she"
+    r"|you|your|my|working|checking|reviewing|investigating|blocked\s+on|depends|depending|assigned|added|opened|created|filed|started"
     r"|ob|wenn|falls|soll|sollte|sollen|können|könnte|nicht|kein|keine|noch|wer|was|wann|wie|warum|wird|werden|bitte|vielleicht|siehe|offen|in\s+arbeit"
     r"|si|quién|qué|cuándo|cómo|por\s+qué|debería|podría|no\s+(?:está|es|ha)|quizás?|tal\s+vez|pendiente|por\s+favor|ver"
     r"|est-ce|qui|que|quoi|quand|comment|pourquoi|devrait|pourrait|peut-être|sera|ne|n'est|pas|voir|en\s+cours|aucune?)"
@@ -182,7 +182,7 @@ OPEN = (
     r"|unclear|undecided|tbd|tbc|tba|pending|awaiting|waiting\s+(?:for|on)|yet|in\s+principle|tentative(?:ly)?|provisional(?:ly)?|allegedly|supposedly|rumou?r"
     r"|will\s+be|'ll\s+be|going\s+to\s+be|gonna\s+be|doubt|imagine|pretend|hypothetical(?:ly)?|no\s+longer|almost|nearly|not\s+really|objects?|objections?|disagrees?|vote|voting"
     r"|used\s+to\s+be|wenn|falls|sofern|sollte|könnte|würde|hoffentlich|vielleicht|noch\s+nicht|ojalá|quizás?|tal\s+vez|debería|podría"
-    r"|a\s+menos|devrait|pourrait|peut-être|à\s+condition|sauf\s+si|j'espère|ou\s+pas|or\s+not)(?!\w)"
+    r"|a\s+menos|devrait|pourrait|peut-être|à\s+condition|sauf\s+si|j'espère|ou\s+pas|or\s+not|or\s+is\s+it)(?!\w)"
     r"|もし|かもしれ|たら|べき|만약|아마|إذا|ربما|لو\s"
 )
 # The same inside a decision in words, whose text may well say what should happen when.
@@ -249,6 +249,13 @@ MOVED = (
     r"|rescheduled|shifted|renamed|reset|upgraded|downgraded|extended"
 )
 
+# After "changed to" these are purposes, not values.
+TO_DO = (
+    r"accommodate|account|add|address|allow|apply|avoid|be|better|block|call|catch|check|clarify|cover|deal|do|drop|emphasi[sz]e"
+    r"|enable|ensure|explain|fit|fix|follow|get|give|handle|have|help|highlight|improve|include|indicate|keep|let|list|look|make|match"
+    r"|mention|point|prevent|read|reduce|reflect|remove|request|require|return|run|say|show|simplify|solve|support|take|tell|track|use|work"
+)
+
 # Openers that may stand before a key and change nothing.
 OPENER = (
     r"(?:ok(?:ay)?|k|alright|all\s+right|so|right|well|great|good|cool|perfect|nice|yes|yep|yeah|yup|and|but|also|then|now|fyi|btw|psa|tl;?dr"
@@ -272,7 +279,7 @@ HEDGE = (
     r"(?:\s?[,–—(-]\s*|\s)(?:i\s+(?:think|believe|guess|suppose|assume)|afaik|afaict|iirc|aiui|as\s+far\s+as\s+i\s+know|if\s+i\s+(?:recall|remember)(?:\s+correctly)?|pretty\s+sure|apparently|imo|imho"
     r"|glaube\s+ich|creo|je\s+crois)\s*\)?|\s?,\s*(?:right|correct)"
 )
-SARCASM = r"(?:^|\s)(?:/s|/sarcasm|/jk|\(s\)|jk|j/k|just\s+kidding|lol\s+jk|not!+|—\s*not|\.\.\.\s*not|as\s+if)(?:\s*[.!\ue004]*\s*)$"
+SARCASM = r"(?:^\s*not|(?:^|\s)(?:/s|/sarcasm|/jk|\(s\)|jk|j/k|just\s+kidding|lol\s+jk|not!+|—\s*not|\.\.\.\s*not|as\s+if))(?:\s*[.!\ue004]*\s*)$"
 
 TIME = r"(?:today|yesterday|earlier|already|just\s+now|this\s+morning|last\s+(?:night|week|\w+day)|on\s+\w+day)"
 

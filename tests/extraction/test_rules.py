@@ -85,6 +85,12 @@ DECIDES: list[tuple[str, list[Says]]] = [
     ("@channel decision-42: approved", APPROVED),
     ("decision-42: “approved”", APPROVED),
     ("decision-42: `approved`", APPROVED),
+    ("decision-42 is `approved`", APPROVED),
+    ("decision-42: (approved)", APPROVED),
+    ("decision-42: approved :white_check_mark: <@U1> <@U2>", APPROVED),
+    ("decision-42: approved cc <@U1>", APPROVED),
+    ("decision-42: ship it 🎉 <@U1>", [Says("decision-42", "ship it")]),
+    ("decision-42 changed to green", [Says("decision-42", "green")]),
     ("*decision-42*: approved", APPROVED),
     ("**decision-42:** approved", APPROVED),
     ("_decision-42_: *approved*", APPROVED),
@@ -115,16 +121,25 @@ DECIDES: list[tuple[str, list[Says]]] = [
     ("decision-42: approved, thanks everyone", APPROVED),
     ("decision-42: approved, let me know if you have any questions", APPROVED),
     ("decision-42: approved — legal signed", APPROVED),
+    ("decision-42 is approved, see <https://example.org/minutes>", APPROVED),
     ("decision-42: approved <https://example.org/minutes>", APPROVED),
     ("<https://jira.example.org/browse/OPS-17|OPS-17>: fixed", [Says("ops-17", "fixed")]),
     ("[OPS-17](https://jira.example.org/x): fixed", [Says("ops-17", "fixed")]),
+    ("decision-42: approved <https://example.org/a|example.org/a>", APPROVED),
+    ("decision-42: approved <:party:123456789>", APPROVED),
+    ("decision-42: post in <#C2|legal>", [Says("decision-42", "post in #legal")]),
+    ("we decided decision-42 to be approved", APPROVED),
     # KEY is approved
+    ("decision-42 is approved at https://example.org", APPROVED),
+    ("decision-42 is 8 Dec. 2026", [Says("decision-42", "8 Dec. 2026")]),
     ("decision-42 is approved", APPROVED),
     ("decision-42 is now approved", APPROVED),
     ("decision-42's approved", APPROVED),
     ("decision-42’s now approved", APPROVED),
     ("decision-42 has been approved", APPROVED),
     ("decision-42 is approved by legal today", APPROVED),
+    ("decision-42 is approved please deploy", APPROVED),
+    ("decision-42 just got approved!", APPROVED),
     ("ok so decision-42 is approved, thanks all!", APPROVED),
     ("FYI decision-42 is approved", APPROVED),
     ("After the call with legal, decision-42 is approved.", APPROVED),
@@ -225,6 +240,11 @@ IN_WORDS: list[tuple[str, list[Says]]] = [
     ("after a long chat we decided that we ship on Friday", [Says("1", "we ship on Friday")]),
     ("We've agreed to ship on Friday", [Says("1", "ship on Friday")]),
     ("we agreed releases happen on Fridays", [Says("1", "releases happen on Fridays")]),
+    ("so we decided, no freeze", [Says("1", "no freeze")]),
+    ("we decided not to approve decision-42", []),
+    ("we decided against decision-42", []),
+    ("we decided that decision-42 is not approved", []),
+    ("we agreed that decision-42 should be approved", []),
     ("we decided not to freeze", [Says("1", "not to freeze")]),
     ("Entscheidung: kein Freeze dieses Jahr", [Says("1", "kein Freeze dieses Jahr")]),
     ("decision: a\nthen lunch\ndecision: b", [Says("1", "a"), Says("3", "b")]),
@@ -235,6 +255,7 @@ IN_WORDS: list[tuple[str, list[Says]]] = [
     ("we decided to reject decision-42", [Says("decision-42", "rejected")]),
     ("decision: ship friday (decision-42)", [Says("decision-42", "ship friday")]),
     ("[decision-42] we decided to ship friday", [Says("decision-42", "ship friday")]),
+    ("for decision-42 we agreed no freeze", [Says("decision-42", "no freeze")]),
     ("decision-42: we decided to ship friday", [Says("decision-42", "ship friday")]),
     ("we decided launch date: 9 December", [Says("launch-date", "9 December")]),
     # nothing
@@ -243,6 +264,9 @@ IN_WORDS: list[tuple[str, list[Says]]] = [
     ("we haven't decided yet", []),
     ("have we decided to ship friday?", []),
     ("we agreed.", []),
+    ("we agreed to disagree", []),
+    ("we decided together", []),
+    ("decision: not made", []),
     ("we decided how to do it", []),
     ("at my last company we decided to use java", []),
     ("Maya said we decided to ship friday", []),
@@ -273,6 +297,8 @@ CORRECTED: list[tuple[str, list[Says]]] = [
     ("decision-42 is in review (Edit: it's approved)", APPROVED),
     ("decision-42: rejected, sorry, I meant approved", APPROVED),
     ("decision-42: rejected. Sorry, I meant approved", APPROVED),
+    ("decision-42: red. Correction: it's approved", APPROVED),
+    ("decision-42: red. Correction: it's Blue", [Says("decision-42", "Blue")]),
     ("decision-41: approved. sorry, I meant decision-42", APPROVED),
     ("decision-41: rejected. oops, I meant decision-42: approved", APPROVED),
     ("decision-42: approved. Sorry, I meant to reply earlier", APPROVED),
@@ -349,6 +375,8 @@ NOTHING = [
     "decision-42: approved /s",
     "decision-42: approved\n/s",
     "decision-42: approved jk",
+    "decision-42 is approved… not",
+    "decision-42 is approved, or is it",
     "Options:\n- decision-42: approved\n- decision-42: rejected",
     # values that are none
     "decision-42: https://example.org/x",
@@ -371,6 +399,7 @@ NOTHING = [
     "decision-42's owner is Maya",
     "DECISION-42 IS A MESS",
     "decision-42 was updated to reflect the review",
+    "decision-42 changed to reflect the review",
     "I updated decision-42 to clarify the wording",
     "decision-42: can't reproduce on my machine",
     "decision-42: thanks for the review",
@@ -445,9 +474,8 @@ def test_nothing_is_stated(text: str) -> None:
 
 @pytest.mark.parametrize("text", [pytest.param(t, id=t[:60]) for t in NOTHING if "\n" not in t])
 def test_nothing_in_one_line_leaves_the_next_line_alone(text: str) -> None:
-    if text.startswith(("&gt;&gt;", "```", "Fwd")):
-        pytest.skip("speaks of the rest of the message")
-    assert said(extract(f"decision-99: live\n\n{text}"))[:1] == [Says("decision-99", "live")]
+    assert said(extract(f"decision-99: live\n\n{text}")) == [Says("decision-99", "live")]
+    assert said(extract(f"{text}\n\ndecision-99: live")) == [Says("decision-99", "live")]
 
 
 # --- threads --------------------------------------------------------------------------------------
@@ -536,6 +564,11 @@ def test_a_leading_mention_of_the_bot_reads_as_if_it_were_not_there() -> None:
     assert addressed.model_copy(update={"quote": plain.quote}) == plain
 
 
+def test_what_a_program_or_a_direct_message_says_reads_the_same() -> None:
+    assert extract("decision-42: approved", app=True) == extract("decision-42: approved")
+    assert extract("decision-42: approved", direct=True) == extract("decision-42: approved")
+
+
 def test_a_known_entity_keeps_its_name() -> None:
     (statement,) = extract("decision-7: plan c")
     assert (statement.entity, statement.name) == ("decision-7", "Decision 7")
@@ -550,7 +583,7 @@ def test_a_decision_in_words_is_named_by_its_text() -> None:
 
 def test_a_long_sentence_is_quoted_around_the_statement() -> None:
     filler = "a &amp; b " * 40
-    (statement,) = extract(f"After the call {filler[:70]}, decision-42: ship it (by {filler})")
+    (statement,) = extract(f"After the call with a &amp; b, decision-42: ship it, because {filler}")
     assert "decision-42: ship it" in statement.quote
     assert len(statement.quote) <= 200
     assert not re.search(r"&(?!amp;)|^(?:amp|mp|p)?;", statement.quote)
@@ -636,6 +669,10 @@ HOSTILE = {
     "people": "@a " * (N // 3),
     "emoji": "🎉" * N,
     "not": "decision-42 is not " * (N // 19),
+    "code": "`a`. " * (N // 5),
+    "decisions": "decision: a\n" * (N // 12),
+    "edited questions": "ab-1? EDIT: x\n" * (N // 14),
+    "people and stops": "<@U1>. " * (N // 7),
     "ors": "decision-42: if you have any " * (N // 29),
 }
 
@@ -647,11 +684,12 @@ def test_a_paste_takes_no_time_and_states_nothing(shape: str, broken: bool) -> N
     if broken:
         text = "\n".join(text[i : i + 1_900] for i in range(0, N, 1_900)) + "\n\nfin"
     w = window(text + " decision-1", thread="T1")
-    start = time.perf_counter()
+    start = time.process_time()
     found = RULES.extract(w)
-    assert time.perf_counter() - start < 0.8
+    assert time.process_time() - start < 0.8
     assert all(s.value in text for s in found)
-    if not broken:
+    assert len(found) <= 100
+    if not broken and shape != "decisions":
         assert found == []
 
 
@@ -668,13 +706,15 @@ def test_invisible_characters_are_not_seen() -> None:
     assert said(extract("\u200bdecision\u200b-42\ufeff: app\u00adroved\u2060")) == APPROVED
 
 
-PIECES = st.sampled_from(
-    "decision-42|OPS-17|launch date|: | is | = | -> |approved|not |rejected|? |. |, | and |\n|> |`|```|*|_|~|~~"
-    "|<@U1>|<@U1|@maya|told |I think |if |we decided |decision: |EDIT: |sorry, I meant |&amp;|&lt;|https://x.y/z"
-    "|<https://x.y/OPS-17|label>|:tada:|🎉|\u200b|\u200f|\0|\ud800|“|”|— |(|)|[|]|は承認済み|：|50%|see |update: ".split(
-        "|"
-    )
-)
+# fmt: off
+PIECES = st.sampled_from([
+    "decision-42", "OPS-17", "launch date", ": ", " is ", " = ", " -> ", "approved", "not ", "? ", ". ", ", ",
+    " and ", "\n", "> ", "`", "```", "*", "_", "~", "~~", "<@U1>", "<@U1", "|", "@maya", "told ", " I think ",
+    "if ", "we decided ", "decision: ", "EDIT: ", "sorry, I meant ", "&amp;", "&lt;", "https://x.y/z",
+    "<https://x.y/OPS-17|label>", ":tada:", "🎉", "\u200b", "\u200f", "\0", "\ud800", "“", "”", "— ", "(", ")",
+    "[", "]", "は承認済み", "：", "50%", "see ", "update: ", "rejected", "because ", "x" * 70, "yes " * 40,
+])
+# fmt: on
 
 
 @given(st.one_of(st.lists(PIECES, max_size=25).map("".join), st.text(max_size=80)))
@@ -734,7 +774,7 @@ def test_five_thousand_ordinary_messages_take_a_second() -> None:
         window(text)
         for text in (*ordinary, *("looks good to me, thanks for the quick fix" for _ in ordinary))
     ]
-    start = time.perf_counter()
+    start = time.process_time()
     for one in passages:
         RULES.extract(one)
-    assert len(passages) / (time.perf_counter() - start) > 2_500  # half of it, on a busy machine
+    assert len(passages) / (time.process_time() - start) > 2_500  # half of it, on a busy machine
