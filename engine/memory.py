@@ -472,7 +472,10 @@ class Memory:
     ) -> Handoff:
         """What b lacks or has wrong that a knows, and what a told others that has changed since."""
         one, other = self._pair(a, b)
-        return answers.handoff(one, other, self._scene(reader, at, None, [one, other]))
+        scene = self._scene(reader, at, None, [one, other])
+        answer = answers.handoff(one, other, scene)
+        recipient = self._readers([other], undescribed=reader is None)[other]
+        return answer.model_copy(update={"text": planning.handoff_text(answer, scene, recipient)})
 
     def common_ground(
         self, a: str, b: str, at: datetime | None = None, reader: Reader | None = None
@@ -763,12 +766,13 @@ def _names(named: Iterable[Sequence[Any]]) -> Names:
 
 def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:
     (at, id, kind, by, about, there, room, entity, value, same, decides, members, audience,
-     people, since, until, grades, shown, retracted, alone, mentions, quote, link, name) = row  # fmt: skip
+     people, since, until, grades, shown, retracted, alone, mentions, quote, link, name,
+     parties) = row  # fmt: skip
     seen = witnesses_of(members, audience, people, since, until, grades, audiences)
     return Row(
         at, id, kind, by, about, bool(there), room, entity, value, same, bool(decides),
         seen.members, seen.sights, shown is not False, retracted or 0, bool(alone),
-        unbar(mentions), quote, link, name,
+        unbar(mentions), quote, link, name, unbar(parties),
     )  # fmt: skip
 
 

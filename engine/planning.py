@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import NamedTuple, Protocol
 
 from engine.answers import Scene, evidence
-from engine.beliefs import Announcement, Plan, Post, Recipient, Ref
+from engine.beliefs import Announcement, Handoff, Plan, Post, Recipient, Ref
 from engine.rules import Row, belief, decisions, groups, readable
 
 EXACT = 12
@@ -81,6 +81,33 @@ def announcement(
         plans=tuple(plans[:SHOWN]) if case.wrong else (),
         by_hand=tuple(scene.names.person(p) for p in by_hand),
     )
+
+
+def handoff_text(answer: Handoff, scene: Scene, reader: May) -> str:
+    """The message that hands it over: only what its recipient may read, in plain lines."""
+    lines = [f"Handover from {answer.from_person.name} to {answer.to_person.name}"]
+    told = {
+        one.entity.id: f"• {one.entity.name}: {one.value}" for one in (*answer.lacks, *answer.wrong)
+    }
+    told |= {
+        one.entity.id: f"{told[one.entity.id]} (no longer {one.holds})" for one in answer.wrong
+    }
+    lines += [line for entity, line in told.items() if _readable_truth(entity, scene, reader)]
+    for one in answer.promises:
+        own = readable(scene.rows[one.entity.id], reader.person, reader.rooms)
+        if one.evidence.event in {row.id for row in own} and _readable_truth(
+            one.entity.id, scene, reader
+        ):
+            lines.append(
+                f"• {one.to.name} was told {one.entity.name}: {one.told}; it is now {one.actual}"
+            )
+    return "\n".join(lines) if len(lines) > 1 else ""
+
+
+def _readable_truth(entity: str, scene: Scene, reader: May) -> bool:
+    rows = scene.rows[entity]
+    truth = decisions(rows, scene.at)[-1]
+    return bool(_sources(truth, readable(rows, reader.person, reader.rooms), scene.at))
 
 
 def _worthwhile(plans: Sequence[Plan]) -> list[Plan]:
