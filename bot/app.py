@@ -40,7 +40,8 @@ class Bot:
         self._rooms: dict[str, Room] = {}
         self._lines: dict[str, list[Line]] = {}
         self._unwritten: dict[str, list[Line]] = defaultdict(list)
-        self._context = Context({}, {})
+        self._settled: set[str] = set()
+        self._context = Context()
 
     # ---------------------------------------------------------------------------- who and where
 
@@ -53,8 +54,7 @@ class Bot:
         self._memory.describe(people=changed, rooms=[(r.id, r.name, r.kind) for r in rooms])
         self._people |= {info.id: info for info in infos}
         self._rooms |= {room.id: room for room in rooms}
-        self._context.people |= {id: info.name for id, info in self._people.items()}
-        self._context.rooms |= self._rooms
+        self._context.meet(self._people.values(), rooms)
 
     @property
     def _perceiving(self) -> frozenset[str]:
@@ -92,8 +92,11 @@ class Bot:
         """Writes what the lines heard so far show about who saw which statement."""
         for room in sorted(self._lines if rooms is None else rooms):
             self._write_lines(room)
-            for event in perception.engagements(self._known_lines(room), room, self._perceiving):
-                self._memory.record(event)
+            where = self._rooms.get(room) or Room(id=room, name=room)
+            for event in perception.engagements(self._known_lines(room), where, self._perceiving):
+                if event.id not in self._settled:
+                    self._memory.record(event)
+                    self._settled.add(event.id)
 
     def _read(self, message: Message) -> None:
         room = self._rooms.get(message.room) or Room(id=message.room, name=message.room)
@@ -123,11 +126,8 @@ class Bot:
         statements = self._extractor.extract(self._context.window(self._as_speaker(message), False))
         if not statements:
             return []
-        thread = perception.Thread()
-        if message.thread is not None:
-            thread = perception.taking_part(self._known_lines(room.id), message.thread, message.at)
         events = perception.events(
-            message, statements, room, self._memory.sid, self._perceiving, thread,
+            message, statements, room, self._memory.sid, self._perceiving,
             self._rules.crowds.of(room.id, room.name),
         )  # fmt: skip
         for event in events:
@@ -187,6 +187,7 @@ def _text(line: Line) -> str:
     fields = line._asdict() | {
         "at": line.at.isoformat(),
         "said": [(event, at.isoformat()) for event, at in line.said],
+        "edited": line.edited and line.edited.isoformat(),
     }
     return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
@@ -196,5 +197,6 @@ def _line(text: str) -> Line:
     return Line(**fields | {
         "at": moment.validate_python(fields["at"]),
         "mentions": tuple(fields["mentions"]),
+        "edited": fields.get("edited") and moment.validate_python(fields["edited"]),
         "said": tuple((event, moment.validate_python(at)) for event, at in fields["said"]),
     })  # fmt: skip

@@ -5,15 +5,13 @@ message's own moment, so that reading the same history again reads the same out 
 """
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
 from bot.chat import Message, Room
+from engine import PersonInfo
 from extraction import Known, Passage, Window
-
-OPEN = ""
-"""The scope of everything said where every full member may read."""
 
 
 def message_id(room: str, ts: str) -> str:
@@ -35,21 +33,36 @@ class Spoken(NamedTuple):
 class Context:
     """Knows what was spoken of, room by room, as time passes."""
 
-    def __init__(self, people: Mapping[str, str], rooms: Mapping[str, Room]) -> None:
-        self.people = dict(people)
-        self.rooms = dict(rooms)
+    def __init__(self) -> None:
+        self._people: dict[str, str] = {}
+        self._guests: frozenset[str] = frozenset()
+        self._rooms: dict[str, Room] = {}
+        self._readable: dict[str, frozenset[str]] = {}
         self._waiting: list[Spoken] = []
-        self._seen: set[str] = set()
-        self._known: dict[str, dict[str, Known]] = {}
-        self._tuples: dict[str, tuple[Known, ...]] = {}
+        self._passed: list[Spoken] = []
+        self._now: datetime | None = None
+        self._learnt: set[str] = set()
+        self._known: dict[frozenset[str], dict[str, Known]] = {}
+        self._shown: dict[frozenset[str], tuple[Known, ...]] = {}
         self._threads: dict[str, dict[str, str]] = {}
+
+    def meet(self, people: Iterable[PersonInfo], rooms: Iterable[Room]) -> None:
+        """Who there is, and which rooms; whom and what it knows already is as it is said now."""
+        people = list(people)
+        guests = {person.id for person in people if person.guest}
+        self._guests = self._guests - {person.id for person in people} | guests
+        self._people |= {person.id: person.name for person in people}
+        self._rooms |= {room.id: room for room in rooms}
+        self._readable.clear()
 
     def learn(self, spoken: Iterable[Spoken]) -> None:
         """Statements to know of from their moment on; known ones are not learnt twice."""
         for one in spoken:
-            if one.event not in self._seen:
-                self._seen.add(one.event)
+            if one.event not in self._learnt:
+                self._learnt.add(one.event)
                 heapq.heappush(self._waiting, one)
+                if self._now is not None and one.at < self._now:
+                    self._now = None  # it belongs among those that have passed
 
     def start_thread(self, room: str, root: str, entities: Iterable[str]) -> None:
         """A message was the only statement about one entity: its thread is about that entity."""
@@ -60,7 +73,7 @@ class Context:
     def window(self, message: Message, app: bool) -> Window:
         """One message and what may be shown with it."""
         self._pass(message.at)
-        room = self.rooms.get(message.room)
+        room = self._rooms.get(message.room)
         passage = Passage(
             id=message_id(message.room, message.ts),
             author=message.author or message.app or "",
@@ -73,34 +86,57 @@ class Context:
         )
         return Window.model_construct(
             passages=(passage,),
-            people=self.people,
+            people=self._people,
             entities=self._entities(message.room),
             threads=self._threads.get(message.room, {}),
         )
 
     def _pass(self, until: datetime) -> None:
+        """Goes on, or back, to a moment: what is said later is not known then."""
+        if self._now is None or until < self._now:
+            self._waiting += self._passed
+            heapq.heapify(self._waiting)
+            self._passed, self._known, self._shown = [], {}, {}
+        self._now = until
         while self._waiting and self._waiting[0].at < until:
             one = heapq.heappop(self._waiting)
-            scope = self._scope(one.room)
-            known = self._known.setdefault(scope, {})
-            values = known[one.entity].values if one.entity in known else ()
-            name = known[one.entity].name if one.entity in known else one.name
-            known[one.entity] = Known(
-                id=one.entity, name=name, values=tuple(dict.fromkeys((one.value, *values)))
-            )
-            self._tuples.clear()
+            self._passed.append(one)
+            for rooms, known in self._known.items():
+                if one.room in rooms:
+                    _add(known, one)
+                    self._shown.pop(rooms, None)
 
     def _entities(self, room: str) -> tuple[Known, ...]:
-        scope = self._scope(room)
-        if scope not in self._tuples:
-            shown = dict(self._known.get(OPEN, {}))
-            own = {} if scope == OPEN else self._known.get(scope, {})
-            for id, known in own.items():
-                values = (*known.values, *(shown[id].values if id in shown else ()))
-                shown[id] = known.model_copy(update={"values": tuple(dict.fromkeys(values))})
-            self._tuples[scope] = tuple(shown.values())
-        return self._tuples[scope]
+        rooms = self._readable_beside(room)
+        if rooms not in self._known:
+            self._known[rooms] = {}
+            for one in self._passed:
+                if one.room in rooms:
+                    _add(self._known[rooms], one)
+        if rooms not in self._shown:
+            self._shown[rooms] = tuple(self._known[rooms].values())
+        return self._shown[rooms]
 
-    def _scope(self, room: str) -> str:
-        known = self.rooms.get(room)
-        return OPEN if known is not None and known.kind == "public" else room
+    def _readable_beside(self, room: str) -> frozenset[str]:
+        """The rooms that everyone in a room may read: itself, and the public ones; but guests read
+        only rooms they are in, and may be in any room whose members nobody reported."""
+        if room not in self._readable:
+            guests = self._guests & self._members(room, self._guests)
+            readable = {
+                one.id
+                for one in self._rooms.values()
+                if one.kind == "public" and guests <= self._members(one.id, frozenset())
+            }
+            self._readable[room] = frozenset(readable | {room})
+        return self._readable[room]
+
+    def _members(self, room: str, unknown: frozenset[str]) -> frozenset[str]:
+        known = self._rooms.get(room)
+        return unknown if known is None or known.members is None else known.members
+
+
+def _add(known: dict[str, Known], one: Spoken) -> None:
+    values = known[one.entity].values if one.entity in known else ()
+    known[one.entity] = Known(
+        id=one.entity, name=one.name, values=tuple(dict.fromkeys((one.value, *values)))
+    )

@@ -236,6 +236,8 @@ def person(text: str, people: Sequence[PersonInfo]) -> PersonInfo:
 
 
 def _matching(text: str, people: Sequence[PersonInfo]) -> list[PersonInfo]:
+    """Programs are nobody: one that posted in a private room only is not to be found out here."""
+    people = [p for p in people if not p.bot]
     mention = re.fullmatch(_MENTION, text.strip())
     wanted = mention["id"] if mention else text.strip().removeprefix("@")
     exact = [p for p in people if p.id == wanted]

@@ -86,11 +86,10 @@ def announcement(
 def handoff_text(answer: Handoff, scene: Scene, reader: May) -> str:
     """The message that hands it over: only what its recipient may read, in plain lines."""
     lines = [f"Handover from {answer.from_person.name} to {answer.to_person.name}"]
-    told = {
-        one.entity.id: f"• {one.entity.name}: {one.value}" for one in (*answer.lacks, *answer.wrong)
-    }
+    told = {one.entity.id: f"• {one.entity.name}: {one.value}" for one in answer.lacks}
     told |= {
-        one.entity.id: f"{told[one.entity.id]} (no longer {one.holds})" for one in answer.wrong
+        one.entity.id: f"• {one.entity.name}: {one.value} (no longer {one.holds})"
+        for one in answer.wrong
     }
     lines += [line for entity, line in told.items() if _readable_truth(entity, scene, reader)]
     for one in answer.promises:

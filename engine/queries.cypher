@@ -178,7 +178,7 @@ MATCH (r:Room) RETURN r.id, r.name, r.open, r.here, r.kind
 // -- entities --
 // The entities that were spoken of where the reader may read, and how they were first called there.
 MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
-  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH e ORDER BY e.at, e.id
 RETURN e.entity, head(collect(e.name))
@@ -189,30 +189,32 @@ RETURN e.entity, head(collect(e.name))
 // when everyone in the chain witnessed it by then; a report also when everyone before `last` did,
 // it is about `last`, and `last` was not there. Of the accepted rows the newest that displaces and
 // the newest said by `last` are compared; a mention from before the chain came to know of the
-// decision does not count against it.
+// decision does not count against it. The lowest number stands for "never".
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $chain WHERE a.members CONTAINS x)
 WITH collect(a.id) AS complete
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $before_last WHERE a.members CONTAINS x)
 WITH complete, collect(a.id) AS but_last
 MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND NOT e.void
-  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH e, size($chain) > 1 AND e.about = $last AND NOT e.there AS reported, complete, but_last
 WITH e, reported, CASE WHEN reported THEN $before_last ELSE $chain END AS needed,
      e.audience IN (CASE WHEN reported THEN but_last ELSE complete END) AS whole
 WITH e, coalesce(reported, false) AS reported,
      [x IN needed | CASE WHEN whole OR e.members CONTAINS x THEN e.at ELSE
-        reduce(m = -1, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
+        reduce(m = -9000000000000000000, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
           CASE WHEN e.sight_people[i] = x AND e.sight_since[i] <= $at AND e.sight_until[i] > $at
-                    AND (m < 0 OR e.sight_since[i] < m)
+                    AND (m = -9000000000000000000 OR e.sight_since[i] < m)
                THEN e.sight_since[i] ELSE m END) END] AS since
-WHERE all(s IN since WHERE s >= 0)
+WHERE all(s IN since WHERE s > -9000000000000000000)
 WITH e, reduce(m = e.at, s IN since | CASE WHEN s > m THEN s ELSE m END) AS since,
      reported OR e.decides OR e.kind = 'tell' AS displaces, e.by = $last_id AS own
 ORDER BY e.at DESC, e.id DESC
 WITH collect({id: e.id, at: e.at, since: since, displaces: displaces, own: own, value: e.value,
               kind: e.kind, by: e.by, room: e.room, quote: e.quote, link: e.link,
-              about: e.about, retracted: e.retracted}) AS rows
+              about: e.about, retracted: e.retracted, members: e.members,
+              people: e.sight_people, seen: e.sight_since, unseen: e.sight_until,
+              grades: e.sight_grades}) AS rows
 WITH head([r IN rows WHERE r.displaces]) AS d, head([r IN rows WHERE r.own]) AS o, head(rows) AS n
 WITH CASE WHEN d IS NULL AND o IS NULL THEN n
           WHEN d IS NULL THEN o
@@ -222,36 +224,28 @@ WITH CASE WHEN d IS NULL AND o IS NULL THEN n
           ELSE o END AS held
 WHERE held IS NOT NULL
 RETURN held.id, held.at, held.since, held.value, held.kind, held.by, held.room, held.quote,
-       held.link, held.about, held.retracted
+       held.link, held.about, held.retracted, held.members, held.people, held.seen, held.unseen,
+       held.grades
 
 // -- statements --
 // Every statement about an entity that the reader may read, with who witnessed it.
 UNWIND $entities AS entity
 MATCH (e:Event {entity: entity}) WHERE e.at <= $at AND NOT e.void
-  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name, e.parties
 ORDER BY e.at, e.id
 
 // -- all_statements --
 // Every statement that the reader may read, with who witnessed it.
 MATCH (e:Event) WHERE e.entity IS NOT NULL AND e.at <= $at AND NOT e.void
-  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name
-ORDER BY e.at, e.id
-
-// -- statements_of --
-// The statements with these ids, read by the operator.
-UNWIND $ids AS id
-MATCH (e:Event {id: id}) WHERE e.entity IS NOT NULL AND NOT e.void
-RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
-       e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name, e.parties
 ORDER BY e.at, e.id
 
 // -- counts --
@@ -275,7 +269,7 @@ MATCH (n:Room {id: id}) RETURN 'room' AS kind, n.id AS id, n.name AS name, false
 UNION ALL
 UNWIND $entities AS id
 MATCH (e:Event {entity: id}) WHERE NOT e.void
-  AND ($all OR e.room IN $rooms OR (e.kind = 'tell' AND e.members CONTAINS $reader)
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH id, e ORDER BY e.at, e.id
 RETURN 'entity' AS kind, id AS id, head(collect(e.name)) AS name, false AS hidden

@@ -192,6 +192,7 @@ def world_row(
         "decides": event.decides if isinstance(event, Say) else isinstance(event, Set),
         "shown": isinstance(event, Set | Tell) or event.witnesses is None,
         "mentions": bar(event.mentions if isinstance(event, Say) else ()),
+        "parties": bar({event.speaker, *event.listeners}) if isinstance(event, Tell) else None,
         "quote": None if retracted else event.quote,
         "link": None if retracted else event.link,
         "target": target,

@@ -256,7 +256,7 @@ class Row(NamedTuple):
 
     `there`: the person a report is about was there. `shown`: to everybody in the room, not only to
     some of them. `retracted`: when its source was deleted, 0 if it was not. `alone`: nobody but its
-    author can have seen it until then.
+    author can have seen it until then. `parties`: between whom it was private.
     """
 
     at: int
@@ -279,6 +279,7 @@ class Row(NamedTuple):
     quote: str | None = None
     link: str | None = None
     name: str | None = None
+    parties: frozenset[str] = frozenset()
 
     @property
     def people(self) -> frozenset[str]:
@@ -475,6 +476,6 @@ def readable(
         row
         for row in rows
         if row.room in rooms
-        or (row.kind == "tell" and person in row.members)
+        or person in row.parties
         or (row.room is None and row.by is not None and row.by == person)
     ]

@@ -60,10 +60,10 @@ ANSWER = 2.0
 """Seconds for one answer."""
 
 UNHEARD = 10.0
-"""Seconds until a living server that nobody can connect to is ended and started again."""
+"""Seconds until a server that was there and that nobody can connect to is started again."""
 
 SILENT = 60.0
-"""Seconds until a server that takes connections and says nothing is given up on."""
+"""Seconds until a server that says nothing, or a new one that does not listen, is given up on."""
 
 ENDING = 60.0
 """Seconds for a server to write what it has and go."""
@@ -234,11 +234,11 @@ class Server:
     # -- the server's life
 
     def _ensure(self) -> None:
-        if self.running() and self._answers():
+        if self.running() and self._answers(UNHEARD):
             return
         self._end()  # alive but out of reach (somebody deleted its socket), or dead and unburied
         self._spawn()
-        if not self._answers():
+        if not self._answers(SILENT):
             raise ServerError(f"FalkorDB did not start in {self.state}: {self._last_words()}")
 
     def _spawn(self) -> None:
@@ -261,8 +261,11 @@ class Server:
             _bury(child.pid)
             raise
 
-    def _answers(self) -> bool:
-        """Waits for the answer, through any loading; False when nobody lives or listens."""
+    def _answers(self, unheard: float) -> bool:
+        """Waits for the answer, through any loading; False when nobody lives or listens.
+
+        `unheard`: seconds to wait for somebody to listen.
+        """
         endpoint = self._endpoint()
         heard = time.monotonic()
         while self.running():
@@ -288,7 +291,7 @@ class Server:
                 return True
             if silent and time.monotonic() - heard > SILENT:
                 raise StoreUnavailable(f"the server of {self.state} is alive and says nothing")
-            if not silent and (time.monotonic() - heard > UNHEARD or self._left_a_fork()):
+            if not silent and (time.monotonic() - heard > unheard or self._left_a_fork()):
                 return False
             time.sleep(POLL)
         return False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from engine import Memory
 from engine.server import Server
@@ -25,6 +25,7 @@ settings.register_profile(
     "quick",
     max_examples=30,
     derandomize=True,
+    phases=(Phase.explicit, Phase.generate),  # shrinking takes minutes: that is for --thorough
     deadline=None,
     suppress_health_check=SLOW,
 )

@@ -197,7 +197,8 @@ def best_plan(
 ) -> tuple[int, int, int] | None:
     """The best `(wrong after, interrupted, messages)` of all plans; None if there is nothing to do.
 
-    Tried are all unions of up to three rooms with all sets of direct messages to wrong people.
+    Tried are all unions of up to three rooms with all sets of direct messages to wrong people;
+    a plan that repairs nothing is none.
     `readers`: which rooms each person may read. A post must be readable by all who get it.
     """
     truth = table.truth(entity, at)
@@ -215,9 +216,9 @@ def best_plan(
         for rooms in _subsets(usable, 3)
         for direct in _subsets(told, len(told))
         for all_ in [frozenset(direct).union(*(reached[h] for h in rooms))]
-        if rooms or direct
+        if wrong & all_
     ]
-    return min(outcomes, default=None) if wrong else None
+    return min(outcomes, default=None)
 
 
 def _sources(own: Table, entity: str, truth: Statement, at: datetime) -> set[str]:

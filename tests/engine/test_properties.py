@@ -5,7 +5,7 @@
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Memory, PersonInfo, Reader, UnknownEntity, rules
+from engine import Memory, PersonInfo, Reader, UnknownEntity, recording, rules
 from engine.beliefs import FalseBelief, WrongAboutOthers
 from engine.events import Event
 from engine.recording import WORLD
@@ -24,6 +24,14 @@ from tests.engine.brute import Belief, Table
 from tests.engine.histories import History, form, histories
 
 seeds = st.integers(0, 2**32).map(random.Random)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_count_as_many() -> Iterator[None]:
+    """Audiences of three are kept like those of a thousand."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recording, "INLINE", 2)
+        yield
 
 
 @pytest.fixture(scope="session")

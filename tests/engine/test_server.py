@@ -455,7 +455,8 @@ def test_a_fork_left_by_a_killed_server_does_not_prevent_a_start(
             c.mset({f"key-{n}": "x" for n in range(2000)})
             c.config_set("rdb-key-save-delay", 10_000)  # microseconds for each key
             c.bgrewriteaof()
-            until(lambda: c.info()["aof_rewrite_in_progress"] == 1)
+            # It has reported once, and looks for its parent again at key 1024, in ten seconds.
+            until(lambda: c.info()["current_cow_size"] > 0)
         os.kill(saying(ours).pid, signal.SIGKILL)
 
         at = ours.start()
@@ -466,10 +467,10 @@ def test_a_fork_left_by_a_killed_server_does_not_prevent_a_start(
 def test_a_server_that_says_nothing_is_reported_and_left_alone(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SILENT", 0.0)
-    monkeypatch.setattr(module, "ANSWER", 0.1)
     with Server(state) as ours:
         at, pid = ours.start(), saying(ours).pid
+        monkeypatch.setattr(module, "SILENT", 0.0)
+        monkeypatch.setattr(module, "ANSWER", 0.1)
         os.kill(pid, signal.SIGSTOP)
         try:
             with pytest.raises(StoreUnavailable, match="is alive and says nothing"):
@@ -478,6 +479,7 @@ def test_a_server_that_says_nothing_is_reported_and_left_alone(
                 ours.status()
         finally:
             os.kill(pid, signal.SIGCONT)
+            monkeypatch.undo()
 
         assert ours.start() == at
         assert saying(ours).pid == pid
