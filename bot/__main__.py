@@ -222,7 +222,11 @@ def _chosen(settings: Settings, state: Path | None, workspace: str | None) -> st
 
 
 def _style(memory: Memory, person: PersonInfo | None) -> render.Style:
-    names = {p.id: p.name for p in memory.people()} | {r.id: r.name for r in memory.rooms()}
+    """A sentence may point to a room whose name the reader may not read."""
+    rooms = memory.rooms()
+    readable = memory.reader(person.id).rooms if person else {room.id for room in rooms}
+    names = {p.id: p.name for p in memory.people()}
+    names |= {room.id: room.name for room in rooms if room.id in readable}
     return render.Style(_zone(person.zone if person else ""), names)
 
 

@@ -18,7 +18,6 @@ from engine import (
     Reader,
     UnknownEntity,
     UnknownPerson,
-    identify,
     nearest,
 )
 from engine.beliefs import (
@@ -29,11 +28,15 @@ from engine.beliefs import (
     Mind,
     Misinformed,
     Recorded,
+    Ref,
     Standing,
     WhoKnows,
 )
 from engine.errors import UnknownRoom
 from engine.events import Say
+from engine.memory import RoomInfo
+from extraction.markup import fold, read
+from extraction.rules import entity_id
 
 type Answer = (
     WhoKnows
@@ -48,9 +51,15 @@ type Answer = (
 )
 
 _MENTION = r"<@!?(?P<id>[A-Za-z0-9]+)(?:\|[^<>]*)?>"
-_NAMED = re.compile(_MENTION + r"|@(?P<name>[^\s<>@,]+)|(?P<bare>[^\s<>@,]+)")
+_WORD = re.compile(r"@?[^\s<>@,]*")
 _GROUP = re.compile(r"<!subteam\^|<!(?:here|channel|everyone)|<@&")
-_KEY = re.compile(r"[^\W\d_]{2,}[-_]\d+", re.ASCII)
+_KEY = re.compile(r"[^\W\d_]{2,}[-_]\d+(?![\w-])", re.ASCII)
+_SETS = re.compile(r"[\s:=]*(?:(?:->|=>|→|is\b(?:\s+now\b)?)\s*)?", re.I)
+
+NAME_LIMIT, VALUE_LIMIT = 80, 200
+"""The most characters of what `/decide` takes as a name, and as a value."""
+
+_ASKED_LIMIT = 300  # nothing has a longer name, so nothing is missed and errors stay a sentence
 
 
 class Asking(NamedTuple):
@@ -100,7 +109,9 @@ def answer(memory: Memory, command: Command, crowds: Crowds | None = None) -> An
 
 def whoknows(asking: Asking) -> WhoKnows:
     """`/whoknows DECISION`: who knows the current value, who holds an old one."""
-    return asking.memory.who_knows(_entity(asking, "whoknows"), reader=asking.reader)
+    return _about(
+        asking, "whoknows", lambda entity: asking.memory.who_knows(entity, reader=asking.reader)
+    )
 
 
 def misinformed(asking: Asking) -> Misinformed:
@@ -112,7 +123,9 @@ def misinformed(asking: Asking) -> Misinformed:
         [one] = _people(asking, 1, "misinformed [@person | decision]")
         return memory.misinformed(person=one.id, reader=reader)
     try:
-        return memory.misinformed(entity=_entity(asking, "misinformed"), reader=reader)
+        return _about(
+            asking, "misinformed", lambda one: memory.misinformed(entity=one, reader=reader)
+        )
     except UnknownEntity:
         known = _matching(text, asking.people)
         if len(known) != 1:
@@ -122,14 +135,17 @@ def misinformed(asking: Asking) -> Misinformed:
 
 def announce_plan(asking: Asking) -> Announcement:
     """`/announce-plan DECISION`: the fewest messages that repair what people hold."""
-    entity = _entity(asking, "announce-plan")
     mine = [room for room in asking.memory.rooms() if asking.command.who in room.here]
-    return asking.memory.plan_announcements(
-        entity,
-        [room.id for room in mine],
-        reader=asking.reader,
-        asker=asking.command.who,
-        small={room.id: asking.crowds.of(room.id, room.name) for room in mine},
+    return _about(
+        asking,
+        "announce-plan",
+        lambda entity: asking.memory.plan_announcements(
+            entity,
+            [room.id for room in mine],
+            reader=asking.reader,
+            asker=asking.command.who,
+            small={room.id: asking.crowds.of(room.id, room.name) for room in mine},
+        ),
     )
 
 
@@ -141,12 +157,17 @@ def handoff(asking: Asking) -> Handoff:
 
 def explain(asking: Asking) -> Explanation:
     """`/explain @PERSON DECISION`: the events a belief rests on."""
-    found = _NAMED.match(asking.text)
-    rest = asking.text[found.end() :].strip() if found else ""
-    if not found or not rest:
+    named = _named(asking.text, asking.people)
+    rest = asking.text[len(named) :].strip(" ,")
+    if not named or not rest:
         raise InvalidInput("Say it like this: /explain @person decision.")
-    one = _person(found, asking)
-    return asking.memory.explain(one.id, _plain(rest), reader=asking.reader)
+    one = person(named, asking.people)
+    about = asking._replace(command=asking.command.model_copy(update={"text": rest}))
+    return _about(
+        about,
+        "explain @person",
+        lambda entity: asking.memory.explain(one.id, entity, reader=asking.reader),
+    )
 
 
 def common_ground(asking: Asking) -> CommonGround:
@@ -168,27 +189,29 @@ def status(asking: Asking) -> Standing:
 def decide(asking: Asking) -> Recorded:
     """`/decide KEY VALUE` or `/decide NAME: VALUE`: records a decision, out loud, in the room."""
     command, memory = asking.command, asking.memory
-    rooms = {room.id: room for room in memory.rooms()}
+    rooms = {room.id: room for room in memory.rooms() if room.id in asking.reader.rooms}
     if command.room not in rooms:
         raise UnknownRoom("A decision is made in a room: type /decide in the channel it is for.")
-    if command.who not in rooms[command.room].here:
+    room = rooms[command.room]
+    if command.who not in room.here:
         raise InvalidInput("Only people who are in the channel can decide there.")
-    name, value = _decision(asking.text)
-    entity = _slug(name)
+    name, value = _decision(read(asking.text, {p.id: p.name for p in asking.people}).text)
+    entity = _bound(asking, room, name) or _key(name)
     micros = int(command.at.timestamp() * 1_000_000)
     event = Say(
-        id=f"{memory.sid}-{command.room}-decide-{command.who}-{micros}",
+        id=f"{memory.sid}-{room.id}-decide-{command.who}-{micros}-{entity}",
         at=command.at,
         speaker=command.who,
-        room=command.room,
+        room=room.id,
         entity=entity,
         value=value,
         name=name,
         quote=f"{name}: {value}"[:200],
-        crowd=asking.crowds.of(command.room, rooms[command.room].name),
+        crowd=asking.crowds.of(room.id, room.name),
     )
     memory.record(event)
-    return memory.recorded(event)
+    called = memory.entities(asking.reader)[entity]  # not as some unreadable room calls it
+    return memory.recorded(event).model_copy(update={"entity": Ref(id=entity, name=called)})
 
 
 QUESTIONS: Mapping[str, Callable[[Asking], Answer]] = {
@@ -227,7 +250,7 @@ def person(text: str, people: Sequence[PersonInfo]) -> PersonInfo:
     found = _matching(text, people)
     if len(found) == 1:
         return found[0]
-    wanted = text.strip().removeprefix("@")
+    wanted = text.strip().removeprefix("@")[:60]
     if found:
         ids = ", ".join(f"{p.name} ({p.handle or p.id})" for p in found[:5])
         raise UnknownPerson(f"More than one person is called {wanted!r}: {ids}.")
@@ -245,56 +268,89 @@ def _matching(text: str, people: Sequence[PersonInfo]) -> list[PersonInfo]:
         return exact
     folded = wanted.casefold()
     for field in ("handle", "name"):
-        found = [p for p in people if getattr(p, field).casefold() == folded and not p.gone]
+        found = [p for p in people if getattr(p, field).casefold() == folded]
         if found:
-            return found
+            return [p for p in found if not p.gone] or found
     return []
 
 
 def _people(asking: Asking, count: int, usage: str) -> list[PersonInfo]:
     if _GROUP.search(asking.text):
         raise InvalidInput(f"A group is not a person: /{usage}.")
-    named = list(_NAMED.finditer(asking.text))
+    named, rest = list[str](), asking.text.strip(" ,")
+    while rest and len(named) <= count:
+        named.append(_named(rest, asking.people))
+        rest = rest[len(named[-1]) :].lstrip(" ,")
     if len(named) != count:
         raise InvalidInput(f"Say it like this: /{usage}.")
-    found = [_person(one, asking) for one in named]
+    found = [person(one, asking.people) for one in named]
     if len({one.id for one in found}) != count:
         raise InvalidInput("That takes two different people.")
     return found
 
 
-def _person(named: re.Match[str], asking: Asking) -> PersonInfo:
-    return person(named["id"] or named["name"] or named["bare"], asking.people)
+def _named(text: str, people: Sequence[PersonInfo]) -> str:
+    """How the text begins: a mention, else the longest name of somebody, else a word."""
+    mention = re.match(_MENTION, text)
+    if mention:
+        return mention[0]
+    start = len(text) - len(text.removeprefix("@"))
+    forms = {form for p in people if not p.bot for form in (p.name, p.handle, p.id)} - {""}
+    for form in sorted(forms, key=len, reverse=True):
+        end = start + len(form)
+        if (
+            text[start:end].casefold() == form.casefold()
+            and text[end : end + 1].strip(" ,@<") == ""
+        ):
+            return text[:end]
+    word = _WORD.match(text)
+    return (word[0] if word else "") or text[:1]
 
 
-def _entity(asking: Asking, usage: str) -> str:
-    entity = _plain(asking.text)
+def _about[T](asking: Asking, usage: str, ask: Callable[[str], T]) -> T:
+    """Asks about what was typed: a key, a name, or a name written another way."""
+    entity = asking.text.strip("`\"'“”‘’ ")[:_ASKED_LIMIT]
     if not entity:
         raise InvalidInput(f"Say which decision: /{usage} decision-42.")
-    return entity
-
-
-def _plain(text: str) -> str:
-    return text.strip().strip("`\"'“”").strip()
+    try:
+        return ask(entity)
+    except UnknownEntity:
+        if _key(entity) not in asking.memory.entities(asking.reader):
+            raise
+        return ask(_key(entity))
 
 
 def _decision(text: str) -> tuple[str, str]:
     """What is decided, and how: a key and its value, or a name, a colon and its value."""
+    text = " ".join(text.split())
     key = _KEY.match(text)
     if key:
-        name, rest = key[0], text[key.end() :].lstrip(" :=")
-        rest = re.sub(r"^(?:->|→)\s*", "", rest)
+        name, value = key[0], _SETS.sub("", text[key.end() :], count=1)
     else:
-        name, _, rest = text.partition(":")
-    if not name.strip() or not rest.strip():
+        name, _, value = text.partition(":")
+    name, value = name.strip(), value.strip()
+    if not name or not value:
         raise InvalidInput(
             "Say it like this: /decide decision-42 ship friday, or /decide the launch date: 8 December."
         )
-    return " ".join(name.split()), " ".join(rest.split())
+    if len(name) > NAME_LIMIT or len(value) > VALUE_LIMIT:
+        raise InvalidInput(
+            f"A decision is short: a name of up to {NAME_LIMIT} characters and a value of up to"
+            f" {VALUE_LIMIT}."
+        )
+    return name, value
 
 
-def _slug(name: str) -> str:
-    """The key of an entity with this name: the same for every spelling of the same words."""
-    words = re.findall(r"\w+(?:-\w+)*", name.casefold())
-    kept = words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words
-    return identify("-".join(kept) or name)
+def _bound(asking: Asking, room: RoomInfo, name: str) -> str | None:
+    """What is called exactly so already, where everybody in the room may read it."""
+    guests = {p.id for p in asking.people if p.guest}
+    open_ = set() if room.here & guests else {r.id for r in asking.memory.rooms() if r.open}
+    known = asking.memory.entities(Reader("", frozenset({room.id} | open_)))
+    called = [key for key, other in known.items() if fold(other) == fold(name)]
+    return called[0] if len(called) == 1 else None
+
+
+def _key(name: str) -> str:
+    """The key of a thing with this name; "the launch date" is the launch date."""
+    first, _, rest = name.partition(" ")
+    return entity_id(rest if first.casefold() == "the" and rest.strip() else name)

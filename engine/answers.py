@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.beliefs import (
+    Belief,
     Change,
     Evidence,
     Explanation,
@@ -116,6 +117,17 @@ def how(row: Row, chain: Chain) -> How:
 
 
 # ------------------------------------------------------------------------------- one entity
+
+
+def truth(entity: str, scene: Scene) -> Belief:
+    """The newest decision, as the belief of nobody in particular."""
+    made = decisions(scene.rows[entity], scene.at)
+    ref = scene.names.entity(entity)
+    if not made:
+        return Belief(chain=(), entity=ref)
+    row = made[-1]
+    shown = evidence(row, scene.names, "stated" if row.by else None)
+    return Belief(chain=(), entity=ref, value=row.value, since=from_micros(row.at), evidence=shown)
 
 
 def who_knows(entity: str, scene: Scene) -> WhoKnows:

@@ -6,11 +6,12 @@ Order is `(at, id)`: the order in which things were said. `id` is the source's o
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -45,14 +46,25 @@ def whole(text: str) -> str:
 def _written(text: str) -> str:
     if "\0" in text:
         raise ValueError("a NUL character cannot be stored")
-    text = whole(text).strip()
+    text = text.strip()
     if not text:
         raise ValueError("it is empty")
     return text
 
 
-Shown = Annotated[str, AfterValidator(lambda text: whole(text).replace("\0", ""))]
-Text = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_written)]
+def _unbroken(text: Any) -> Any:
+    return whole(text) if isinstance(text, str) else text
+
+
+Shown = Annotated[
+    str, AfterValidator(lambda text: text.replace("\0", "")), BeforeValidator(_unbroken)
+]
+Text = Annotated[
+    str,
+    StringConstraints(max_length=10_000),
+    AfterValidator(_written),
+    BeforeValidator(_unbroken),
+]
 
 
 class _Event(BaseModel):

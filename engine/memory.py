@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import platformdirs
 from pydantic import ValidationError
@@ -54,14 +54,17 @@ from engine.events import (
 )
 from engine.recording import (
     WORLD,
+    Authority,
+    Policy,
     bar,
     large_audiences,
     mind,
     unbar,
     witnesses_of,
     writes_for,
+    writes_for_authority,
 )
-from engine.rules import FOREVER, Line, Row, from_micros, shortened, stays, to_micros
+from engine.rules import FOREVER, Line, Row, from_micros, grade_of, shortened, stays, to_micros
 from engine.server import Server
 from engine.store import Store, Write, connect, connect_url, known_workspaces
 
@@ -134,11 +137,17 @@ class Memory:
     """One workspace's memory; a context manager.
 
     `sid` names the workspace. Without `url` an embedded FalkorDB serves the folder `state`
-    (default: the platform's user state folder); `url` is a server or a cluster.
+    (default: the platform's user state folder); `url` is a server or a cluster. `policy` is how what
+    is said becomes what is believed; it is fixed when the workspace is made (default: workplace).
     """
 
     def __init__(
-        self, sid: str, *, url: str | None = None, state: Path | str | None = None
+        self,
+        sid: str,
+        *,
+        url: str | None = None,
+        state: Path | str | None = None,
+        policy: Policy | None = None,
     ) -> None:
         if not _ID.fullmatch(sid):
             raise InvalidInput("A workspace's id is made of letters, digits, - and _.")
@@ -152,7 +161,7 @@ class Memory:
         else:
             wake = partial(connect_url, url)
         try:
-            self._store = Store(sid, wake)
+            self._store = Store(sid, wake, policy)
         except BaseException:
             if self._server is not None:
                 self._server.stop()
@@ -181,7 +190,29 @@ class Memory:
 
     def record(self, event: Event) -> bool:
         """Writes an event, whole or not at all; returns whether it was new."""
-        return self._store.change(partial(writes_for, event))
+        return self._store.change(partial(writes_for, event, policy=self.policy))
+
+    @property
+    def policy(self) -> Policy:
+        return cast(Policy, self._store.policy)
+
+    def authorise(self, entity: str, people: Iterable[str], *, at: datetime | None = None) -> None:
+        """From `at` on (default: always) only these people decide the entity; what others decide
+        is a mention. Named again from a later moment, the later naming holds from there."""
+        deciders = frozenset(self._person_id(person) for person in people)
+        key, since = identify(entity), 0 if at is None else _asked(at)
+        named = f"authority-{to_micros(datetime.now(UTC)):020d}-{next(self._numbers):09d}"
+        authority = Authority(since, named, deciders)
+        decide = partial(writes_for_authority, key, authority, policy=self.policy)
+        self._store.change(decide)
+
+    def truth(
+        self, entity: str, at: datetime | None = None, reader: Reader | None = None
+    ) -> Belief:
+        """The current value of an entity, None where nothing was decided."""
+        key = self._known(entity, reader, at)
+        scene = self._scene(reader, at, [key])
+        return answers.truth(key, scene)
 
     def describe(
         self,
@@ -336,7 +367,7 @@ class Memory:
         """What a person may read now: the rooms they are in, and open ones unless they are a guest."""
         known = {p.id: p for p in self.people()}
         if person not in known:
-            raise UnknownPerson(f"Nobody here is called {person!r}.")
+            raise UnknownPerson(f"Nobody here is called {_quoted(person)}.")
         guest = known[person].guest
         rooms = {r.id for r in self.rooms() if person in r.here or (r.open and not guest)}
         return Reader(person, frozenset(rooms))
@@ -391,23 +422,30 @@ class Memory:
             entities=[key],
             chain=bars,
             before_last=bars[:-1],
+            first=people[0],
             last=people[-1],
-            last_id=people[-1],
             at=_asked(at),
             **_reading(reader),
         )
         if not rows:
-            self._must_exist(key, entity, people, reader, at)
+            found = self._must_exist(key, entity, people, reader, at)
+            if found != key:
+                return self.believes(people, found, at, reader, mind_only=mind_only)
         names = self._names(
             people, [row[6] for row in rows], [key], [row[5] for row in rows], reader
         )
         refs = tuple(names.person(person) for person in people)
         if not rows:
             return Belief(chain=refs, entity=names.entity(key))
-        id, when, since, value, kind, by, room, quote, link, about, retracted = rows[0]
+        id, when, since, value, kind, by, room, quote, link, about, retracted, *seen_by = rows[0]
+        members, sight_people, sight_since, sight_until, grades = seen_by
+        # A large audience is not read again: the chain was found to be in it.
+        seen = witnesses_of(
+            members or bar(people), None, sight_people, sight_since, sight_until, grades, {}
+        )
         row = Row(
-            when, id, kind, by, about, False, room, key, value, "", False, frozenset(),
-            retracted=retracted, quote=quote, link=link,
+            when, id, kind, by, about, False, room, key, value, "", False, seen.members,
+            seen.sights, retracted=retracted, quote=quote, link=link,
         )  # fmt: skip
         return Belief(
             chain=refs,
@@ -415,7 +453,7 @@ class Memory:
             value=value,
             how=answers.how(row, people),
             since=from_micros(since),
-            evidence=answers.evidence(row, names),
+            evidence=answers.evidence(row, names, grade_of(row, people[0], _asked(at))),
         )
 
     def who_knows(
@@ -529,7 +567,8 @@ class Memory:
         scene = self._scene(reader, at, [key])
         halls_named = scene.names.rooms | {id: room.name for id, room in known.items()}
         scene = scene._replace(names=scene.names._replace(rooms=halls_named))
-        wanted = known if rooms is None else [room for room in rooms if room in known]
+        may = known.keys() if reader is None else known.keys() & reader.rooms
+        wanted = may if rooms is None else [room for room in rooms if room in known]
         # What would be posted between two people is a direct message, and planned as one.
         allowed = [room for room in wanted if known[room].kind != "direct"]
         limits = dict.fromkeys(known, small) if isinstance(small, int) else small
@@ -593,7 +632,9 @@ class Memory:
     def _one(self, person: str) -> str:
         id = identify(person)
         if not any(row[0] == "person" for row in self._named_rows([id], [], [], None)):
-            raise UnknownPerson(f"Nobody here is called {person!r}.", self._near_people(person))
+            raise UnknownPerson(
+                f"Nobody here is called {_quoted(person)}.", self._near_people(person)
+            )
         return id
 
     def _near_people(self, name: str) -> list[str]:
@@ -616,7 +657,7 @@ class Memory:
             with suppress(KeyError):
                 return self._spoken_of(key, reader, at)
         names = [name for name in known.values()]
-        raise UnknownEntity(f"Nothing is known about {entity!r}.", nearest(entity, names))
+        raise UnknownEntity(f"Nothing is known about {_quoted(entity)}.", nearest(entity, names))
 
     def _spoken_of(self, key: str, reader: Reader | None, at: datetime | None) -> str:
         if at is not None and not self._rows("statements", WORLD, reader, _asked(at), [key]):
@@ -630,11 +671,11 @@ class Memory:
         people: Sequence[str],
         reader: Reader | None,
         at: datetime | None,
-    ) -> None:
+    ) -> str:
+        """The key under which the entity is known, for an answer that found nothing."""
         for person in people:
             self._one(person)
-        if key not in self.entities(reader):
-            self._known(entity, reader, at)
+        return key if key in self.entities(reader) else self._known(entity, reader, at)
 
     def _scene(
         self,
@@ -767,12 +808,13 @@ def _names(named: Iterable[Sequence[Any]]) -> Names:
 def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:
     (at, id, kind, by, about, there, room, entity, value, same, decides, members, audience,
      people, since, until, grades, shown, retracted, alone, mentions, quote, link, name,
-     parties) = row  # fmt: skip
+     parties, trusted) = row  # fmt: skip
     seen = witnesses_of(members, audience, people, since, until, grades, audiences)
     return Row(
         at, id, kind, by, about, bool(there), room, entity, value, same, bool(decides),
         seen.members, seen.sights, shown is not False, retracted or 0, bool(alone),
         unbar(mentions), quote, link, name, unbar(parties),
+        None if trusted is None else unbar(trusted),
     )  # fmt: skip
 
 
@@ -785,7 +827,7 @@ def _called(entity: str) -> dict[str, Any]:
 def _described(person: PersonInfo) -> dict[str, Any]:
     row = person._asdict()
     del row["id"]
-    return row | {"name": _shown(person.name), "handle": _shown(person.handle)}
+    return row | {key: _shown(row[key]) for key in ("name", "handle", "zone")}
 
 
 def _room_row(name: str, kind: str) -> dict[str, Any]:
@@ -800,4 +842,9 @@ def _in_words(error: ValidationError) -> str:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"] if part != "function-after")
     reason = first["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{field or 'The event'} cannot be recorded: {reason}."
+    return f"The {field or 'event'} cannot be recorded: {reason}."
+
+
+def _quoted(name: str) -> str:
+    """A name inside a sentence."""
+    return repr(name if len(name) <= 80 else name[:80] + "…")

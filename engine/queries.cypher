@@ -4,12 +4,12 @@
 // so the same text reads both.
 
 // -- schema --
-// Which version of this schema the world was made with; no row in a new one.
-MATCH (s:Schema) RETURN s.version
+// Which version of this schema the world was made with, and its policy; no row in a new one.
+MATCH (s:Schema) RETURN s.version, s.policy
 
 // -- make_schema --
 // Marks a new world.
-MERGE (s:Schema) SET s.version = $version
+MERGE (s:Schema) SET s.version = $version, s.policy = $policy
 
 // -- index_event_id --
 // An event is found by its source's own identity.
@@ -47,6 +47,10 @@ CREATE INDEX FOR (m:Move) ON (m.room)
 // The membership lines of one person in one room.
 CREATE INDEX FOR (m:Move) ON (m.stay)
 
+// -- index_move_person --
+// The membership lines of a person.
+CREATE INDEX FOR (m:Move) ON (m.person)
+
 // -- index_move_id --
 // A membership line by its source's own identity.
 CREATE INDEX FOR (m:Move) ON (m.id)
@@ -57,13 +61,16 @@ CREATE INDEX FOR (a:Audience) ON (a.id)
 
 // -- before_statement --
 // What must be known before a statement is written: whether it is known, who is in its room and
-// as of which line, and whether anything that arrived earlier refers to it or is edited by it.
+// as of which line, whether anything that arrived earlier refers to it or is edited by it, and
+// whether only some people may decide about its entity.
 OPTIONAL MATCH (known:Event {id: $id})
 WITH count(known) AS known
 OPTIONAL MATCH (r:Room {id: $room})
 WITH known, r.here AS here, r.newest_at AS newest_at, r.newest_id AS newest_id
 OPTIONAL MATCH (later:Event {target: $id})
-RETURN known, here, newest_at, newest_id, count(later)
+WITH known, here, newest_at, newest_id, count(later) AS referred
+OPTIONAL MATCH (a:Authority {entity: $entity})
+RETURN known, here, newest_at, newest_id, referred, count(a)
 
 // -- before_move --
 // What must be known before somebody comes or goes: whether the line is known, and the room as it
@@ -95,8 +102,30 @@ MATCH (e:Event {room: $room}) WHERE e.at >= $since AND e.entity IS NOT NULL RETU
 // The statements with these ids, as they were recorded and as they were last understood.
 UNWIND $ids AS id
 MATCH (e:Event {id: id}) WHERE e.entity IS NOT NULL
-RETURN e.id, e.source, e.value, e.members, e.audience, e.sight_people, e.sight_since, e.sight_until,
-       e.sight_grades, e.there, e.void, e.retracted, e.alone
+RETURN e.id, e.source, e.value, e.name, e.members, e.audience, e.sight_people, e.sight_since,
+       e.sight_until, e.sight_grades, e.there, e.decides, e.trusted, e.void, e.retracted, e.alone
+
+// -- authorities --
+// Who decides an entity, from which moment on.
+MATCH (a:Authority {entity: $entity}) RETURN a.at, a.id, a.people
+
+// -- authorise --
+// Names those who decide an entity from a moment on.
+CREATE (a:Authority) SET a = $row
+
+// -- stated_since --
+// Statements about an entity from a moment on.
+MATCH (e:Event {entity: $entity}) WHERE e.at >= $since RETURN e.id
+
+// -- heard_since --
+// What was said or told from a moment on, in any room.
+MATCH (e:Event) WHERE e.at >= $since AND e.kind IN ['say', 'tell'] RETURN e.id
+
+// -- exits --
+// When each of some people last left any room before a moment.
+UNWIND $people AS person
+MATCH (m:Move {person: person}) WHERE NOT m.entered AND (m.at < $at OR (m.at = $at AND m.id < $id))
+RETURN person, max(m.at)
 
 // -- marks --
 // What was later said about these events: notices, unsees, retractions, and edits and replacements.
@@ -185,11 +214,14 @@ RETURN e.entity, head(collect(e.name))
 
 // -- believes --
 // What a chain believes about an entity at a moment, in the world or in the mind of its first
-// person (policy workplace). Large audiences are tested first, then the rows: a row is accepted
+// person. Large audiences are tested first, then the rows: a row is accepted
 // when everyone in the chain witnessed it by then; a report also when everyone before `last` did,
 // it is about `last`, and `last` was not there. Of the accepted rows the newest that displaces and
 // the newest said by `last` are compared; a mention from before the chain came to know of the
-// decision does not count against it. The lowest number stands for "never".
+// decision does not count against it. Where trust plays a part (policy exit_order), what was said or
+// told is accepted by a hearer who trusts the speaker, by that hearer about the speaker, and by the
+// speaker about every hearer. A number below all moments stands for "never"; not the
+// lowest one, since FalkorDB compares integers by subtracting them, and that overflows.
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $chain WHERE a.members CONTAINS x)
 WITH collect(a.id) AS complete
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $before_last WHERE a.members CONTAINS x)
@@ -198,17 +230,24 @@ MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND NOT e.void
   AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH e, size($chain) > 1 AND e.about = $last AND NOT e.there AS reported, complete, but_last
-WITH e, reported, CASE WHEN reported THEN $before_last ELSE $chain END AS needed,
+WITH e, reported, complete, but_last,
+     CASE WHEN e.trusted IS NULL THEN CASE WHEN reported THEN $before_last ELSE $chain END
+          WHEN size($chain) = 1 AND e.by <> $last AND e.trusted CONTAINS $chain[0] THEN $chain
+          WHEN size($chain) = 2 AND e.by = $last AND e.trusted CONTAINS $chain[0] THEN [$chain[0]]
+          WHEN size($chain) = 2 AND e.by = $first THEN [$chain[1]] END AS needed
+WHERE needed IS NOT NULL
+WITH e, reported, needed,
      e.audience IN (CASE WHEN reported THEN but_last ELSE complete END) AS whole
 WITH e, coalesce(reported, false) AS reported,
      [x IN needed | CASE WHEN whole OR e.members CONTAINS x THEN e.at ELSE
-        reduce(m = -9000000000000000000, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
+        reduce(m = -1000000000000000000, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
           CASE WHEN e.sight_people[i] = x AND e.sight_since[i] <= $at AND e.sight_until[i] > $at
-                    AND (m = -9000000000000000000 OR e.sight_since[i] < m)
+                    AND (m = -1000000000000000000 OR e.sight_since[i] < m)
                THEN e.sight_since[i] ELSE m END) END] AS since
-WHERE all(s IN since WHERE s > -9000000000000000000)
+WHERE all(s IN since WHERE s > -1000000000000000000)
 WITH e, reduce(m = e.at, s IN since | CASE WHEN s > m THEN s ELSE m END) AS since,
-     reported OR e.decides OR e.kind = 'tell' AS displaces, e.by = $last_id AS own
+     reported OR e.decides OR e.kind = 'tell' OR e.trusted IS NOT NULL AS displaces,
+     e.by = $last AS own
 ORDER BY e.at DESC, e.id DESC
 WITH collect({id: e.id, at: e.at, since: since, displaces: displaces, own: own, value: e.value,
               kind: e.kind, by: e.by, room: e.room, quote: e.quote, link: e.link,
@@ -235,7 +274,8 @@ MATCH (e:Event {entity: entity}) WHERE e.at <= $at AND NOT e.void
        OR (e.room IS NULL AND e.by = $person))
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name, e.parties
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name, e.parties,
+       e.trusted
 ORDER BY e.at, e.id
 
 // -- all_statements --
@@ -245,7 +285,8 @@ MATCH (e:Event) WHERE e.entity IS NOT NULL AND e.at <= $at AND NOT e.void
        OR (e.room IS NULL AND e.by = $person))
 RETURN e.at, e.id, e.kind, e.by, e.about, e.there, e.room, e.entity, e.value, e.same, e.decides,
        e.members, e.audience, e.sight_people, e.sight_since, e.sight_until, e.sight_grades,
-       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name, e.parties
+       e.shown, e.retracted, e.alone, e.mentions, e.quote, e.link, e.name, e.parties,
+       e.trusted
 ORDER BY e.at, e.id
 
 // -- counts --

@@ -7,7 +7,7 @@ Nothing here depends on the order of recording: a late arrival re-derives what i
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from engine.events import (
     Enter,
@@ -37,6 +37,7 @@ from engine.rules import (
     same,
     speaker,
     stays,
+    trusting,
 )
 from engine.store import Reads, Rows, Write
 
@@ -57,21 +58,63 @@ def unbar(text: str | None) -> frozenset[str]:
     return frozenset(person for person in (text or "").split("|") if person)
 
 
-def writes_for(event: Event, reads: Reads) -> list[Write]:
+type Policy = Literal["workplace", "exit_order", "authority"]
+"""How what is said becomes what is believed; `docs/architecture.md`, "The rule"."""
+
+
+class Fate(NamedTuple):
+    """What became of a statement, as of what is known: beside who witnessed it.
+
+    `decides`: it settles the value, its speaker being somebody who may. `trusted`: see `Row`.
+    """
+
+    decides: bool
+    trusted: frozenset[str] | None = None
+    void: bool = False
+    retracted: int = 0
+    alone: bool = False
+
+
+class Authority(NamedTuple):
+    """From a moment on, these people decide an entity."""
+
+    at: int
+    id: str
+    people: frozenset[str]
+
+
+def writes_for(event: Event, reads: Reads, policy: Policy = "workplace") -> list[Write]:
     """Everything that recording the event writes; nothing when it is known already."""
     match event:
         case Enter() | Exit():
-            return _moved(event, reads)
+            return _moved(event, reads, policy)
         case Say() | Tell() | Report() | Set():
-            return _stated(event, reads)
+            return _stated(event, reads, policy)
         case Notice() | Unsee() | Retract():
-            return _marked(event, reads)
+            return _marked(event, reads, policy)
+
+
+def writes_for_authority(
+    entity: str, authority: Authority, reads: Reads, policy: Policy
+) -> list[Write]:
+    """Who decides an entity from a moment on; what was said after it is understood anew."""
+    if any(known[1] == authority.id for known in reads("authorities", entity=entity)):
+        return []
+    row = {
+        "entity": entity,
+        "at": authority.at,
+        "id": authority.id,
+        "people": bar(authority.people),
+    }
+    later = [id for [id] in reads("stated_since", entity=entity, since=authority.at)]
+    recall = _Recall(reads, policy, authority=(entity, authority))
+    return [Write(WORLD, "authorise", {"row": row}), *recall.understood(later)]
 
 
 # ------------------------------------------------------------------------------- coming and going
 
 
-def _moved(event: Enter | Exit, reads: Reads) -> list[Write]:
+def _moved(event: Enter | Exit, reads: Reads, policy: Policy) -> list[Write]:
     [[known, here, newest_at, newest_id]] = reads("before_move", id=event.id, room=event.room)
     if known:
         return []
@@ -97,38 +140,51 @@ def _moved(event: Enter | Exit, reads: Reads) -> list[Write]:
     writes = [Write(WORLD, "move", {"row": row, "after": room})]
     edges = {edge for stretch in set(before) ^ set(after) for edge in stretch}
     changed_from = min(edges, default=None)
-    if changed_from is None:
+    affected: list[str] = []
+    if changed_from is not None:
+        affected = [id for [id] in reads("spoken_since", room=event.room, since=changed_from[0])]
+    if policy == "exit_order" and isinstance(event, Exit):
+        affected += [id for [id] in reads("heard_since", since=new.at)]
+    if not affected:
         return writes
-    affected = [id for [id] in reads("spoken_since", room=event.room, since=changed_from[0])]
-    return writes + (_Recall(reads, moves=(event,)).understood(affected) if affected else [])
+    return writes + _Recall(reads, policy, moves=(event,)).understood(affected)
 
 
 # ------------------------------------------------------------------------------- statements
 
 
-def _stated(event: Statement, reads: Reads) -> list[Write]:
-    [[known, here, newest_at, newest_id, referred]] = reads(
-        "before_statement", id=event.id, room=event.room or ""
+def _stated(event: Statement, reads: Reads, policy: Policy) -> list[Write]:
+    [[known, here, newest_at, newest_id, referred, restricted]] = reads(
+        "before_statement", id=event.id, room=event.room or "", entity=event.entity
     )
     if known:
         return []
-    at, writes = micros(event), _about(event)
+    at = micros(event)
     linked = isinstance(event, Say) and (event.edits or event.replaces)
-    if referred or linked or (at, event.id) < (newest_at or 0, newest_id or ""):
-        recall = _Recall(reads, statement=event)
+    late = (at, event.id) < (newest_at or 0, newest_id or "")
+    if referred or linked or late or restricted or policy != "workplace":
+        recall = _Recall(reads, policy, statement=event)
         touched = [event.id]
         if isinstance(event, Say) and event.replaces:
             touched.append(event.replaces)
-        return writes + recall.understood(touched)
+        return recall.understood(touched) + _about(event)
     roster = frozenset[str]() if isinstance(event, Tell) else unbar(here)
-    seen = derive(event, roster)
-    row = world_row(event, seen)
+    seen, fate = derive(event, roster), Fate(decides=_decides(event))
     return [
-        *_audience(seen),
-        Write(WORLD, "state_event", _said(event, row)),
-        *writes,
-        *_into_minds(event, {person: seen for person in seen.people}),
+        *_first_written(event, seen, fate),
+        *_about(event),
+        *_into_minds(event, {person: seen for person in seen.people}, fate),
     ]
+
+
+def _decides(event: Statement) -> bool:
+    """Whether it settles the value, if its speaker may."""
+    return event.decides if isinstance(event, Say) else isinstance(event, Set)
+
+
+def _first_written(event: Statement, seen: Witnesses, fate: Fate) -> list[Write]:
+    row = world_row(event, seen, fate)
+    return [*_audience(seen), Write(WORLD, "state_event", _said(event, row))]
 
 
 def _said(event: Statement, row: dict[str, Any]) -> dict[str, Any]:
@@ -169,43 +225,48 @@ def _about(event: Statement) -> list[Write]:
     return writes
 
 
-def world_row(
-    event: Statement,
-    seen: Witnesses,
-    void: bool = False,
-    retracted: int = 0,
-    alone: bool = False,
-) -> dict[str, Any]:
-    """A statement as the world keeps it: what was recorded, and who is understood to have seen it."""
-    author, about = speaker(event), event.about if isinstance(event, Report) else None
-    target = (event.edits or event.replaces) if isinstance(event, Say) else None
+def _stated_row(event: Statement, decides: bool) -> dict[str, Any]:
+    """What the world and a mind both keep of a statement."""
     return {
         "id": event.id,
         "at": micros(event),
         "kind": event.kind,
-        "by": author,
-        "about": about,
+        "by": speaker(event),
+        "about": event.about if isinstance(event, Report) else None,
         "room": event.room,
         "entity": event.entity,
         "value": event.value,
         "same": same(event.value),
-        "decides": event.decides if isinstance(event, Say) else isinstance(event, Set),
-        "shown": isinstance(event, Set | Tell) or event.witnesses is None,
-        "mentions": bar(event.mentions if isinstance(event, Say) else ()),
-        "parties": bar({event.speaker, *event.listeners}) if isinstance(event, Tell) else None,
-        "quote": None if retracted else event.quote,
-        "link": None if retracted else event.link,
-        "target": target,
         "name": event.name,
-        "source": event.model_dump_json(exclude={"quote", "link", "value", "name"}),
-        **understood_row(event, seen, void, retracted, alone),
+        "decides": decides,
     }
 
 
-def understood_row(
-    event: Statement, seen: Witnesses, void: bool, retracted: int, alone: bool
-) -> dict[str, Any]:
-    return {**_seen_row(event, seen), "void": void, "retracted": retracted, "alone": alone}
+def world_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
+    """A statement as the world keeps it: what was recorded, and who is understood to have seen it."""
+    return {
+        **_stated_row(event, fate.decides),
+        "shown": isinstance(event, Set | Tell) or event.witnesses is None,
+        "mentions": bar(event.mentions if isinstance(event, Say) else ()),
+        "parties": bar({event.speaker, *event.listeners}) if isinstance(event, Tell) else None,
+        "quote": None if fate.retracted else event.quote,
+        "link": None if fate.retracted else event.link,
+        "target": (event.edits or event.replaces) if isinstance(event, Say) else None,
+        "source": event.model_dump_json(exclude={"quote", "link", "value", "name"}),
+        **understood_row(event, seen, fate),
+    }
+
+
+def understood_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
+    """What may be understood otherwise later: who saw it, and what became of it."""
+    return {
+        **_seen_row(event, seen),
+        "decides": fate.decides,
+        "void": fate.void,
+        "retracted": fate.retracted,
+        "alone": fate.alone,
+        "trusted": None if fate.trusted is None else bar(fate.trusted),
+    }
 
 
 def _seen_row(event: Statement, seen: Witnesses) -> dict[str, Any]:
@@ -231,22 +292,13 @@ def _there(event: Statement, seen: Witnesses) -> bool:
     )
 
 
-def mind_row(event: Statement, seen: Witnesses) -> dict[str, Any]:
+def mind_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
     """A statement as one witness keeps it: values, ids and audiences, never what was written."""
     return {
-        "id": event.id,
-        "at": micros(event),
-        "kind": event.kind,
-        "by": speaker(event),
-        "about": event.about if isinstance(event, Report) else None,
-        "room": event.room,
-        "entity": event.entity,
-        "value": event.value,
-        "same": same(event.value),
-        "decides": event.decides if isinstance(event, Say) else isinstance(event, Set),
-        "name": event.name,
+        **_stated_row(event, fate.decides),
         "void": False,
         "retracted": 0,
+        "trusted": None if fate.trusted is None else bar(fate.trusted),
         **_seen_row(event, seen),
     }
 
@@ -262,13 +314,13 @@ def _audience(seen: Witnesses, graph: str = WORLD) -> list[Write]:
     return [Write(graph, "keep_audience", params)]
 
 
-def _into_minds(event: Statement, seen: Mapping[str, Witnesses]) -> list[Write]:
+def _into_minds(event: Statement, seen: Mapping[str, Witnesses], fate: Fate) -> list[Write]:
     """One row for each witness; equal rows are built once."""
     built: dict[Witnesses, dict[str, Any]] = {}
     writes: list[Write] = []
     for person, known in sorted(seen.items()):
         if known not in built:
-            built[known] = mind_row(event, known)
+            built[known] = mind_row(event, known, fate)
         writes += _audience(known, mind(person))
         writes.append(Write(mind(person), "witness", {"row": built[known]}))
     return writes
@@ -277,7 +329,7 @@ def _into_minds(event: Statement, seen: Mapping[str, Witnesses]) -> list[Write]:
 # ------------------------------------------------------------------------------- later evidence
 
 
-def _marked(event: Notice | Unsee | Retract, reads: Reads) -> list[Write]:
+def _marked(event: Notice | Unsee | Retract, reads: Reads, policy: Policy) -> list[Write]:
     [[known]] = reads("before_mark", id=event.id)
     if known:
         return []
@@ -292,7 +344,7 @@ def _marked(event: Notice | Unsee | Retract, reads: Reads) -> list[Write]:
     writes = [Write(WORLD, "mark_event", {"row": row})]
     if not isinstance(event, Retract):
         writes.append(Write(WORLD, "meet", {"people": [event.person]}))
-    return writes + _Recall(reads, mark=event).understood([event.event])
+    return writes + _Recall(reads, policy, mark=event).understood([event.event])
 
 
 # ------------------------------------------------------------------------------- re-deriving
@@ -302,9 +354,7 @@ class _Stored(NamedTuple):
     statement: Statement
     seen: Witnesses
     there: bool
-    void: bool
-    retracted: int
-    alone: bool
+    fate: Fate
 
 
 type _Mark = Notice | Unsee | Retract | Say
@@ -320,12 +370,16 @@ class _Recall:
     def __init__(
         self,
         reads: Reads,
+        policy: Policy,
         *,
         moves: Sequence[Enter | Exit] = (),
         statement: Statement | None = None,
         mark: Notice | Unsee | Retract | None = None,
+        authority: tuple[str, Authority] | None = None,
     ) -> None:
         self._reads = reads
+        self._policy = policy
+        self._new_authority = authority
         self._new_moves = moves
         self._new = statement
         self._new_mark = mark
@@ -368,7 +422,7 @@ class _Recall:
 
     def _load(self, ids: Sequence[str]) -> None:
         stored = self._reads("sources", ids=list(ids))
-        audiences = large_audiences(stored, 4, self._reads)
+        audiences = large_audiences(stored, 5, self._reads)
         for row in stored:
             self._stored[row[0]] = _stored(row, audiences)
             self._statements[row[0]] = self._stored[row[0]].statement
@@ -436,12 +490,41 @@ class _Recall:
             pressed |= self._private(earlier.id)
         return frozenset(pressed)
 
-    def _fate(self, id: str, seen: Witnesses) -> tuple[bool, int, bool]:
-        """Whether it is void, when it was retracted, and whether nobody else can have seen it."""
+    def _fate(self, id: str, seen: Witnesses) -> Fate:
         statement, marks = self._statements[id], self._marks[id]
-        void = any(isinstance(mark, Say) and mark.replaces == id for mark in marks)
         retracted = min((micros(m) for m in marks if isinstance(m, Retract)), default=0)
-        return void, retracted, bool(retracted) and self._alone(statement, seen, retracted)
+        return Fate(
+            decides=_decides(statement) and self._may_decide(statement),
+            trusted=self._trusted(statement, seen),
+            void=any(isinstance(mark, Say) and mark.replaces == id for mark in marks),
+            retracted=retracted,
+            alone=bool(retracted) and self._alone(statement, seen, retracted),
+        )
+
+    def _may_decide(self, statement: Statement) -> bool:
+        """Whether its speaker was among those who decide the entity, as of its moment."""
+        given = [
+            Authority(at, id, unbar(people))
+            for at, id, people in self._reads("authorities", entity=statement.entity)
+        ]
+        if self._new_authority is not None and self._new_authority[0] == statement.entity:
+            given.append(self._new_authority[1])
+        moment = (micros(statement), statement.id)
+        named = max((a for a in given if (a.at, a.id) < moment), default=None)
+        if named is None:
+            return self._policy != "authority"
+        return speaker(statement) in named.people
+
+    def _trusted(self, statement: Statement, seen: Witnesses) -> frozenset[str] | None:
+        if self._policy != "exit_order" or not isinstance(statement, Say | Tell):
+            return None
+        at, people = micros(statement), sorted({statement.speaker, *seen.people})
+        left_at = self._reads("exits", people=people, at=at, id=statement.id)
+        exits: dict[str, int] = {person: when for person, when in left_at}
+        for move in self._new_moves:
+            if isinstance(move, Exit) and (micros(move), move.id) < (at, statement.id):
+                exits[move.person] = max(exits.get(move.person, 0), micros(move))
+        return trusting(statement.speaker, seen.people, exits)
 
     def _alone(self, statement: Statement, seen: Witnesses, until: int) -> bool:
         """Whether nobody else can have seen it: named with any grade, or in the room meanwhile."""
@@ -460,27 +543,26 @@ class _Recall:
     def _writes(self, id: str) -> list[Write]:
         statement, before = self._statements[id], self._stored.get(id)
         seen = self._witnesses(id, None)
-        void, retracted, alone = self._fate(id, seen)
-        private = self._private(id)
+        fate, private = self._fate(id, seen), self._private(id)
         minds = {
             person: self._witnesses(id, person if person in private else "")
-            for person in (frozenset() if void else seen.people)
+            for person in (frozenset() if fate.void else seen.people)
         }
         if before is None:
-            row = world_row(statement, seen, void, retracted, alone)
-            writes = [*_audience(seen), Write(WORLD, "state_event", _said(statement, row))]
-            return writes + _into_minds(statement, minds)
-        now = _Stored(statement, seen, _there(statement, seen), void, retracted, alone)
+            return _first_written(statement, seen, fate) + _into_minds(statement, minds, fate)
+        now = _Stored(statement, seen, _there(statement, seen), fate)
         if now == before and not private:
             return []
-        change = understood_row(statement, seen, void, retracted, alone)
-        if retracted:
+        change = understood_row(statement, seen, fate)
+        if fate.retracted:
             change |= {"quote": None, "link": None}
         writes = [*_audience(seen), Write(WORLD, "understand_event", {"id": id, "row": change})]
-        if now[:4] == before[:4] and not private:
+        # A mind does not hold whether the source is still there.
+        still = before.fate._replace(retracted=fate.retracted, alone=fate.alone)
+        if now == before._replace(fate=fate) and still == fate and not private:
             return writes
         gone = [Write(mind(p), "unwitness", {"id": id}) for p in sorted(before.seen.people)]
-        return writes + gone + _into_minds(statement, minds)
+        return writes + gone + _into_minds(statement, minds, fate)
 
 
 def _target(event: Statement | Notice | Unsee | Retract | None) -> str | None:
@@ -499,34 +581,22 @@ def _mark(source: str) -> _Mark:
     return event
 
 
-def parsed(source: str, value: str = "…") -> Event:
-    """An event as it was recorded, without its text."""
+def parsed(source: str, value: str = "…", name: str | None = None) -> Event:
+    """An event as it was recorded, without the sentence it came from."""
     fields: dict[str, Any] = json.loads(source)
     if "entity" in fields:
-        fields["value"] = value
+        fields |= {"value": value, "name": name}
     return any_event.validate_python(fields)
 
 
 def _stored(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> _Stored:
-    (
-        id,
-        source,
-        value,
-        members,
-        audience,
-        people,
-        since,
-        until,
-        grades,
-        there,
-        void,
-        retracted,
-        alone,
-    ) = row
-    statement = parsed(source, value)
+    (id, source, value, name, members, audience, people, since, until, grades, there, decides,
+     trusted, void, retracted, alone) = row  # fmt: skip
+    statement = parsed(source, value, name)
     assert isinstance(statement, Say | Tell | Report | Set), id
     seen = witnesses_of(members, audience, people, since, until, grades, audiences)
-    return _Stored(statement, seen, there, void, retracted, alone)
+    known_trust = None if trusted is None else unbar(trusted)
+    return _Stored(statement, seen, there, Fate(decides, known_trust, void, retracted, alone))
 
 
 def witnesses_of(

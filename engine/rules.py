@@ -256,7 +256,8 @@ class Row(NamedTuple):
 
     `there`: the person a report is about was there. `shown`: to everybody in the room, not only to
     some of them. `retracted`: when its source was deleted, 0 if it was not. `alone`: nobody but its
-    author can have seen it until then. `parties`: between whom it was private.
+    author can have seen it until then. `parties`: between whom it was private. `trusted`: under
+    policy `exit_order`, who trusts its speaker; None where that plays no part.
     """
 
     at: int
@@ -280,6 +281,7 @@ class Row(NamedTuple):
     link: str | None = None
     name: str | None = None
     parties: frozenset[str] = frozenset()
+    trusted: frozenset[str] | None = None
 
     @property
     def people(self) -> frozenset[str]:
@@ -326,6 +328,8 @@ def _plain_grade(kind: str) -> Grade:
 
 def accepts(row: Row, chain: Chain, at: int) -> tuple[bool, int] | None:
     """Whether the chain accepts the row: (it displaces, since when the chain has it), or None."""
+    if row.trusted is not None:
+        return _hears(row, chain, at)
     last = chain[-1]
     reported = row.kind == "report" and row.about == last and not row.there and len(chain) > 1
     since = row.at
@@ -335,6 +339,37 @@ def accepts(row: Row, chain: Chain, at: int) -> tuple[bool, int] | None:
             return None
         since = max(since, seen)
     return reported or row.decides or row.kind == "tell", since
+
+
+def _hears(row: Row, chain: Chain, at: int) -> tuple[bool, int] | None:
+    """Policy `exit_order` (Hi-ToM): what was said or told is believed by who trusts the speaker,
+    who also thinks that the speaker believes it; the speaker thinks so of everybody who heard it.
+    Nobody else's idea of anybody changes. Source: research/hitom.md, section 4.
+    """
+    match chain:
+        case (hearer,) if hearer != row.by and hearer in (row.trusted or ()):
+            pass
+        case (hearer, other) if other == row.by and hearer in (row.trusted or ()):
+            pass
+        case (author, hearer) if author == row.by:
+            pass
+        case _:
+            return None
+    since = since_of(row, hearer, at)
+    return None if since is None else (True, since)
+
+
+def trusting(author: str, hearers: Iterable[str], exits: Mapping[str, int]) -> frozenset[str]:
+    """Who of the hearers trusts the author: those who left any room before the author's latest
+    exit. `exits` are latest exits; who never left is earliest, and ties are not trusted."""
+    latest = exits.get(author)
+    return frozenset(
+        hearer
+        for hearer in hearers
+        if hearer != author
+        and latest is not None
+        and (hearer not in exits or exits[hearer] < latest)
+    )
 
 
 def belief(

@@ -12,6 +12,10 @@ user holds a lock that the kernel lets go of when the user dies, and so does the
     server.json   its process and its socket;  server.log  what it said
     users.acl     who may do what;  password  the one of our own user, `secondorder`
 
+What is killed has lost no write that the system had taken. While the disk is still busy with the
+sync of the second before, Redis holds acknowledged writes back for up to two seconds: what must
+not be lost even then (by a crash, or with the power) is written and then awaited with WAITAOF.
+
 A server whose users were all killed waits, idle and complete on disk, for the next user of the
 folder, who also ends it. No lock file is ever deleted, and none of the others has to be right.
 """

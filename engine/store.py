@@ -14,7 +14,7 @@ from falkordb.graph import Graph
 from falkordb.helpers import stringify_param_value
 from falkordb.query_result import QueryResult
 
-from engine.errors import StoreRefused, StoreUnavailable
+from engine.errors import InvalidInput, StoreRefused, StoreUnavailable
 from engine.queries import queries
 from engine.server import Endpoint
 
@@ -48,12 +48,13 @@ class Wake(Protocol):
 class Store:
     """One workspace's graphs. `wake` is called to connect, and again when the server went away."""
 
-    def __init__(self, sid: str, wake: Wake) -> None:
+    def __init__(self, sid: str, wake: Wake, policy: str | None = None) -> None:
+        """Opens a workspace, or makes it with `policy` (default: workplace)."""
         self._sid = sid
         self._wake = wake
         self._client = wake()
         with _translated():
-            self._make_world()
+            self.policy = self._make_world(policy)
             self._client.sadd(WORKSPACES, sid)
 
     def close(self) -> None:
@@ -141,20 +142,31 @@ class Store:
                 return True
         raise StoreUnavailable("The memory is too busy: others kept writing first. Try again.")
 
-    def _make_world(self) -> None:
+    def _make_world(self, policy: str | None) -> str:
+        """Makes the world if it is new; returns its policy, which never changes."""
         pipe: Any
         with self._client.pipeline(transaction=True) as pipe:
             pipe.watch(self.key("world"))
-            if self._read(pipe, "world", "schema", {}):
-                return
+            made = self._read(pipe, "world", "schema", {})
+            if made:
+                return _agreed(str(made[0][1]), policy)
             pipe.multi()
             for name in (*(q for q in queries() if q.startswith("index_")), "make_schema"):
-                text = _text(name, {"version": SCHEMA})
+                text = _text(name, {"version": SCHEMA, "policy": policy or "workplace"})
                 pipe.execute_command("GRAPH.QUERY", self.key("world"), text, "--compact")
             try:
                 pipe.execute()
             except redis.WatchError:
-                return  # somebody else is making it, the same way
+                pass  # somebody else has made it just now
+            else:
+                return policy or "workplace"
+        return self._make_world(policy)
+
+
+def _agreed(made: str, wanted: str | None) -> str:
+    if wanted not in (None, made):
+        raise InvalidInput(f"This workspace was made with policy {made}, which cannot be changed.")
+    return made
 
 
 def _text(query: str, params: dict[str, Any]) -> str:

@@ -1,0 +1,181 @@
+"""What a team can set, one field per `SECONDORDER_…` variable, and the only reader of the environment.
+
+It knows nothing of ours. A value that cannot be used is refused by name at the start; the values
+themselves stay out of every message, one of them may be a password.
+"""
+
+import difflib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import platformdirs
+from dotenv import dotenv_values
+from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PREFIX = "SECONDORDER_"
+ENV_FILE = f"{PREFIX}ENV_FILE"
+"""Names a file of `NAME=value` lines; what the environment itself says comes first."""
+
+_OF_THE_TESTS = frozenset({f"{PREFIX}SHARED", f"{PREFIX}REQUIRE_SHARED"})
+_REASONS = {
+    "int_parsing": "it is not a whole number",
+    "int_type": "it is not a whole number",
+    "greater_than_equal": "it is less than 0",
+    "bool_parsing": "it is neither true nor false",
+    "tuple_type": "it is not a list",
+    "mapping_type": "it is not a map",
+    "dict_type": "it is not a map",
+    "string_type": "it holds something that is not text",
+}
+
+
+class BadSetting(Exception):
+    """One sentence that names the variables that cannot be used, and says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def _decoded(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError("it is not JSON") from None
+
+
+def _at_home(folder: Path) -> Path:
+    try:
+        return folder.expanduser()
+    except RuntimeError:
+        raise ValueError("it names the home of nobody here") from None
+
+
+def _address(url: str | None) -> str | None:
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(url)
+        reachable = {
+            "redis": parts.hostname and parts.port != 0,
+            "rediss": parts.hostname and parts.port != 0,
+            "unix": parts.path,
+        }.get(parts.scheme)
+    except ValueError:
+        reachable = None
+    if not reachable:
+        raise ValueError("it is not the address of a server")
+    return url
+
+
+type Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_decoded)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
+    )
+
+    state: Annotated[Path, AfterValidator(_at_home)] = Field(
+        default_factory=lambda: platformdirs.user_state_path("secondorder"),
+        examples=["/var/lib/secondorder"],
+    )
+    """The folder of the embedded memory (default: the platform's folder for a user's state)."""
+
+    redis_url: Annotated[str | None, AfterValidator(_address)] = Field(
+        default=None, repr=False, examples=["redis://:password@localhost:6379"]
+    )
+    """A FalkorDB server to use instead of the embedded one; it may carry a password."""
+
+    crowd: NonNegativeInt = Field(default=25, examples=["25"])
+    """Up to how many people in a room being there makes a witness; in larger ones, taking part."""
+
+    crowds: Annotated[dict[str, NonNegativeInt], NoDecode, BeforeValidator(_decoded)] = Field(
+        default={}, examples=['{"leadership": 60}']
+    )
+    """The same number for single rooms, by a room's id or name."""
+
+    apps: Names = Field(default=(), examples=['["Deploybot"]'])
+    """The programs whose posts may decide, by name or id; what others post decides nothing."""
+
+    stop_words: Names = Field(default=(), examples=['["room", "gpl-3"]'])
+    """More things that look like a key and are none: a bare word stops every number after it."""
+
+    settled_words: Annotated[dict[str, tuple[str, ...]], NoDecode, BeforeValidator(_decoded)] = (
+        Field(default={}, examples=['{"de": ["gebongt"]}'])
+    )
+    """More words that settle something after "is", by language."""
+
+    quotes: bool = Field(default=True, examples=["true"])
+    """Whether the sentence a statement came from is kept (at most 200 characters)."""
+
+    _warnings: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each `SECONDORDER_…` variable that sets nothing: probably a typo."""
+        return self._warnings
+
+
+VARIABLES = {f"{PREFIX}{name}".upper(): name for name in Settings.model_fields}
+"""Every variable with the field it sets."""
+
+
+def load() -> Settings:
+    """What the environment says, and the file that it names; raises BadSetting."""
+    file = os.environ.get(ENV_FILE) or None
+    lines = _lines(file)
+    try:
+        found = Settings(_env_file=file, _env_file_encoding="utf-8")
+    except ValidationError as error:
+        raise BadSetting(_in_words(error)) from None
+    found._warnings = tuple(_unknown({**lines, **os.environ}))
+    return found
+
+
+def _lines(file: str | None) -> Mapping[str, str | None]:
+    if file is None:
+        return {}
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return dotenv_values(stream=stream)
+    except (OSError, ValueError):
+        raise BadSetting(
+            f"{ENV_FILE} cannot be used: there is no file of that name to read."
+        ) from None
+
+
+def _in_words(error: ValidationError) -> str:
+    return "; ".join({_reason(one): None for one in error.errors(include_input=False)}) + "."
+
+
+def _reason(error: Any) -> str:
+    field = str(error["loc"][0])
+    reason = _REASONS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    [example] = Settings.model_fields[field].examples or [""]
+    variable = f"{PREFIX}{field}".upper()
+    return f"{variable} cannot be used: {reason} (for example {variable}={example})"
+
+
+def _unknown(environment: Mapping[str, str | None]) -> list[str]:
+    known = {*VARIABLES, ENV_FILE, *_OF_THE_TESTS}
+    ours = sorted({name.upper() for name in environment if name.upper().startswith(PREFIX)})
+    return [f"{name} sets nothing{_near(name)}" for name in ours if name not in known]
+
+
+def _near(name: str) -> str:
+    names = [known.removeprefix(PREFIX) for known in (*VARIABLES, ENV_FILE)]
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
+    return f"; {PREFIX}{near[0]} does." if near else "."
