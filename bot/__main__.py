@@ -4,10 +4,11 @@ Exit status: 0 done, 1 the answer is a clear error (one sentence on standard err
 """
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 from pydantic import BaseModel
 from rich.console import Console as Terminal
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bot import doctor, questions, render
@@ -54,6 +54,7 @@ Which = Annotated[
 
 
 def main() -> None:
+    _open_streams()
     app(prog_name="secondorder")
 
 
@@ -209,7 +210,8 @@ def _memory(settings: Settings, state: Path | None, workspace: str) -> Memory:
 
 
 def _chosen(settings: Settings, state: Path | None, workspace: str | None) -> str:
-    known = workspaces(**_place(settings, state))
+    where = _place(settings, state)
+    known = workspaces(**where) if "url" in where or where["state"].exists() else ()
     if not known:
         raise UnknownPerson(
             "Nothing has been read into this memory yet: `secondorder replay EXPORT` does that."
@@ -268,7 +270,7 @@ def _converse(memory: Memory, bot: Bot, settings: Settings, workspace: Workspace
 
 def _typed(prompt: str) -> str | None:
     try:
-        return input(prompt if sys.stdin.isatty() else "")
+        return input(render.plain(prompt) + " " if sys.stdin.isatty() else "")
     except (EOFError, KeyboardInterrupt):
         return None
 
@@ -278,7 +280,7 @@ def _respond(heard: Any, memory: Memory, bot: Bot, settings: Settings) -> None:
         case None:
             return
         case str():
-            _print(heard)
+            _print("\n".join(map(render.plain, heard.splitlines())))
         case Command():
             person = next(p for p in memory.people() if p.id == heard.who)
             answer = questions.answer(memory, heard, _crowds(settings))
@@ -309,8 +311,11 @@ def _answering(as_json: bool) -> Iterator[None]:
         )
         _fail(body, as_json, _sentence(error))
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read us is gone; nobody is left to tell
+        _stop_writing()  # whoever read us is gone; nobody is left to tell
         raise typer.Exit(1) from None
+    except OSError as error:
+        _stop_writing()
+        _fail(ErrorBody(kind="system", message=f"The system refused: {error}."), False)
 
 
 def _sentence(error: SecondOrderError) -> str:
@@ -324,6 +329,20 @@ def _fail(body: ErrorBody, as_json: bool, sentence: str | None = None) -> None:
         _print_model(Failure(error=body))
     _warn(sentence or body.message)
     raise typer.Exit(1)
+
+
+def _open_streams() -> None:
+    """Closed ones lead nowhere, and a character that one does not know is no reason to stop."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name) or open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115
+        stream.reconfigure(errors="replace" if name == "stdin" else "backslashreplace")
+        setattr(sys, name, stream)
+
+
+def _stop_writing() -> None:
+    """What could not be written is not tried again at the end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -347,16 +366,20 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 def _print(text: str, bold: bool = False) -> None:
     if sys.stdout.isatty():
         Terminal().print(
-            f"[bold]{escape(text)}[/bold]" if bold else escape(text),
-            highlight=False,
+            text, style="bold" if bold else None, markup=False, emoji=False, highlight=False,
             soft_wrap=True,
-        )
+        )  # fmt: skip
     else:
-        sys.stdout.write(text + "\n")
+        _write(text)
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    _write(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()  # whoever reads a pipe gets each answer at once, and errors come here
 
 
 def _print_model(model: BaseModel) -> None:
@@ -364,7 +387,7 @@ def _print_model(model: BaseModel) -> None:
 
 
 def _warn(sentence: str) -> None:
-    sys.stderr.write(sentence + "\n")
+    sys.stderr.write(render.plain(sentence) + "\n")
 
 
 if __name__ == "__main__":

@@ -33,9 +33,10 @@ def findings[S](load: Callable[[], S], place: Callable[[S], dict[str, Any]]) -> 
     if "url" in where:
         yield _memory("server", where)
         return
-    yield _embedded()
-    yield _folder(Path(where["state"]))
-    if _can_embed():
+    embedded, folder = _embedded(), _folder(Path(where["state"]))
+    yield embedded
+    yield folder
+    if embedded.ok and folder.ok:
         yield _memory("memory", where)
 
 
@@ -62,8 +63,8 @@ def _embedded() -> Finding:
 
 def _folder(state: Path) -> Finding:
     there = next((p for p in (state, *state.parents) if p.exists()), state)
-    if there == state and not state.is_dir():
-        return Finding("state folder", False, f"{state} is a file; choose a folder with --state")
+    if not there.is_dir():
+        return Finding("state folder", False, f"{there} is a file; choose a folder with --state")
     if not os.access(there, os.W_OK | os.X_OK):
         return Finding("state folder", False, f"{there} cannot be written to; choose another")
     return Finding("state folder", True, f"{state}" + ("" if there == state else " (will be made)"))

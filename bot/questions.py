@@ -16,6 +16,7 @@ from engine import (
     Memory,
     PersonInfo,
     Reader,
+    RoomInfo,
     UnknownEntity,
     UnknownPerson,
     nearest,
@@ -34,7 +35,6 @@ from engine.beliefs import (
 )
 from engine.errors import UnknownRoom
 from engine.events import Say
-from engine.memory import RoomInfo
 from extraction.markup import fold, read
 from extraction.rules import entity_id
 

@@ -61,6 +61,13 @@ _MARKUP = re.compile(
     r"<(?:@!?|#)([A-Za-z0-9]+)(?:\|([^<>]*))?>|<(?:https?://[^|<>]+)\|([^<>]+)>|<(https?://[^|<>]+)>"
 )
 _SPACES = re.compile(r"\s+")
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+"
+)
+"""What moves a cursor, ends a line or turns text around, and halves of broken characters."""
+
+_VALUE, _NAME = 120, 80
+"""So many characters of a value and of a name are shown."""
 
 
 class Line(NamedTuple):
@@ -116,7 +123,8 @@ def text(page: Page) -> str:
     for section in page.sections:
         lines += ["", section.title]
         lines += [
-            f"  {line.text}" + (f"  {line.link}" if line.link else "") for line in section.lines
+            f"  {line.text}" + (f"  {plain(line.link)}" if line.link else "")
+            for line in section.lines
         ]
         if section.more:
             lines.append(f"  and {section.more} more")
@@ -127,7 +135,7 @@ def text(page: Page) -> str:
 
 
 def _who_knows(answer: WhoKnows, style: Style) -> Page:
-    name = answer.entity.name
+    name = _name(answer.entity)
     counts = {status: len(answer.having(status)) for status in _TITLES}
     if answer.value is None:
         head = f"{name}: nothing is decided yet; {_people(len(answer.people))} heard of it."
@@ -158,18 +166,18 @@ def _who_knows(answer: WhoKnows, style: Style) -> Page:
 
 def _person(one: PersonStatus, style: Style) -> Line:
     if one.evidence is None:
-        return Line(one.person.name)
+        return Line(_name(one.person))
     what = f" has {_value(one.value)}:" if one.status == "stale" and one.value else ","
     grade = _GRADES[one.grade] if one.grade else "heard"
     return Line(
-        f"{one.person.name}{what} {grade}, {_where(one.evidence, style)}", one.evidence.link
+        f"{_name(one.person)}{what} {grade}, {_where(one.evidence, style)}", one.evidence.link
     )
 
 
 def _misinformed(answer: Misinformed, style: Style) -> Page:
     beliefs = [
         Line(
-            f"{one.person.name} has {_value(one.believes)} for {one.entity.name} since"
+            f"{_name(one.person)} has {_value(one.believes)} for {_name(one.entity)} since"
             f" {_day(one.since, style)}; {_said(one.changed, style)} made it {_value(one.actual)}",
             one.changed.link,
         )
@@ -192,7 +200,7 @@ def _wrong(one: WrongAboutOthers, style: Style, with_entity: bool = True) -> Lin
     people, about = _names(one.people), _names(one.about)
     verb = "thinks" if len(one.people) == 1 else "think"
     has = "has" if len(one.about) == 1 else "have"
-    entity = f" for {one.entity.name}" if with_entity else ""
+    entity = f" for {_name(one.entity)}" if with_entity else ""
     return Line(
         f"{people} {verb} that {about} {has} {_value(one.thinks)}{entity};"
         f" it is {_value(one.actually)} ({_where(one.evidence, style)})",
@@ -201,13 +209,13 @@ def _wrong(one: WrongAboutOthers, style: Style, with_entity: bool = True) -> Lin
 
 
 def _announcement(answer: Announcement) -> Page:
-    name = answer.entity.name
+    name = _name(answer.entity)
     if answer.value is None:
         return Page(f"{name}: nothing is decided yet, so there is nothing to announce.")
     if not answer.wrong_before:
         return Page(f"Nobody needs telling: no one holds an outdated value of {name}.")
     by_hand = _section(
-        "May not read the source; tell them by hand", [Line(r.name) for r in answer.by_hand]
+        "May not read the source; tell them by hand", [Line(_name(r)) for r in answer.by_hand]
     )
     wrong = f"{_people(answer.wrong_before)} {'has' if answer.wrong_before == 1 else 'have'}"
     if not answer.plans:
@@ -238,21 +246,21 @@ def _to(post: Post) -> str:
     if post.to.room is not None:
         named = f" (mentioning {_names(post.mentions)})" if post.mentions else ""
         return f"Post in {_room(post.to.room)}{named}"
-    return f"Tell {post.to.person.name if post.to.person else '?'}"
+    return f"Tell {_name(post.to.person) if post.to.person else '?'}"
 
 
 def _handoff(answer: Handoff, style: Style) -> Page:
-    a, b = answer.from_person.name, answer.to_person.name
+    a, b = _name(answer.from_person), _name(answer.to_person)
     lacks = [
         Line(
-            f"{one.entity.name} is {_value(one.value)}, {_said(one.evidence, style)}",
+            f"{_name(one.entity)} is {_value(one.value)}, {_said(one.evidence, style)}",
             one.evidence.link,
         )
         for one in answer.lacks
     ]
     wrong = [
         Line(
-            f"{one.entity.name} is {_value(one.value)}, not {_value(one.holds)},"
+            f"{_name(one.entity)} is {_value(one.value)}, not {_value(one.holds)},"
             f" {_said(one.evidence, style)}",
             one.evidence.link,
         )
@@ -260,7 +268,7 @@ def _handoff(answer: Handoff, style: Style) -> Page:
     ]
     promises = [
         Line(
-            f"{one.to.name} was given {_value(one.told)} for {one.entity.name}; it is now"
+            f"{_name(one.to)} was given {_value(one.told)} for {_name(one.entity)}; it is now"
             f" {_value(one.actual)} ({_where(one.evidence, style)})",
             one.evidence.link,
         )
@@ -285,9 +293,9 @@ def _handoff(answer: Handoff, style: Style) -> Page:
 
 
 def _explanation(answer: Explanation, style: Style) -> Page:
-    who = " thinks ".join(ref.name for ref in answer.chain)
+    who = " thinks ".join(_name(ref) for ref in answer.chain)
     if answer.value is None:
-        return Page(f"{who} has not heard of {answer.entity.name}, as far as you may read.")
+        return Page(f"{who} has not heard of {_name(answer.entity)}, as far as you may read.")
     steps = [
         Line(
             f"{'→' if step.decisive else ' '} {_value(step.value)}: {who} {_HOWS[step.how]},"
@@ -296,15 +304,15 @@ def _explanation(answer: Explanation, style: Style) -> Page:
         )
         for step in answer.steps
     ]
-    head = f"{who} has {_value(answer.value)} for {answer.entity.name}."
+    head = f"{who} has {_value(answer.value)} for {_name(answer.entity)}."
     return Page(head, _kept([_section("Because", steps)]))
 
 
 def _common_ground(answer: CommonGround, style: Style) -> Page:
-    a, b = (ref.name for ref in answer.people)
+    a, b = (_name(ref) for ref in answer.people)
     lines = [
         Line(
-            f"{one.entity.name} is {_value(one.value)}, {_said(one.evidence, style)}",
+            f"{_name(one.entity)} is {_value(one.value)}, {_said(one.evidence, style)}",
             one.evidence.link,
         )
         for one in answer.shared
@@ -320,7 +328,7 @@ def _mind(answer: Mind, style: Style) -> Page:
         return Page("You are not thought to know of any decision yet.")
     stale = [one for one in answer.holds if one.status == "stale"]
     fresh = [one for one in answer.holds if one.status != "stale"]
-    head = f"You are thought to know {_count(len(answer.holds), 'thing')}, {len(stale)} of them outdated."
+    head = f"You are thought to know {_count(len(answer.holds), 'thing')}, {len(stale)} outdated."
     return Page(
         head,
         _kept(
@@ -335,7 +343,7 @@ def _mind(answer: Mind, style: Style) -> Page:
 def _holding(one: Holding, style: Style) -> Line:
     now = f"; it is now {_value(one.actual)}" if one.actual else ""
     return Line(
-        f"{one.entity.name}: {_value(one.value)}, {_where(one.evidence, style)}{now}",
+        f"{_name(one.entity)}: {_value(one.value)}, {_where(one.evidence, style)}{now}",
         one.evidence.link,
     )
 
@@ -352,7 +360,7 @@ def _standing(answer: Standing) -> Page:
 
 def _recorded(answer: Recorded, style: Style) -> Page:
     where = _where(answer.evidence, style)
-    return Page(f"Recorded: {answer.entity.name} is {_value(answer.value)} ({where}).")
+    return Page(f"Recorded: {_name(answer.entity)} is {_value(answer.value)} ({where}).")
 
 
 # ------------------------------------------------------------------------------- after a replay
@@ -369,15 +377,14 @@ def history(
         return Page(head, (_nothing_found(),))
     changes = [
         Line(
-            f"{one.entity.name}: {' → '.join(_value(c.value) for c in one.changes)},"
-            f" {_said(one.changes[-1].evidence, style)}",
+            f"{_name(one.entity)}: {_course(one)}, {_said(one.changes[-1].evidence, style)}",
             one.changes[-1].evidence.link,
         )
         for one in _newest(changed)
     ]
     settled = [
         Line(
-            f"{one.entity.name}: {_value(one.changes[0].value)},"
+            f"{_name(one.entity)}: {_value(one.changes[0].value)},"
             f" {_said(one.changes[0].evidence, style)}",
             one.changes[0].evidence.link,
         )
@@ -386,7 +393,7 @@ def history(
     ]
     acted = [
         Line(
-            f"{one.person.name} went on with {_value(one.value)} for {one.entity.name}"
+            f"{_name(one.person)} went on with {_value(one.value)} for {_name(one.entity)}"
             f" ({_where(one.evidence, style)}); it was {_value(one.actual)} since"
             f" {_said(one.changed, style)}",
             one.evidence.link,
@@ -403,6 +410,11 @@ def history(
             ]
         ),
     )
+
+
+def _course(timeline: Timeline) -> str:
+    values = [_value(change.value) for change in timeline.changes]
+    return " → ".join(values if len(values) <= 6 else [values[0], "…", *values[-4:]])
 
 
 def _newest(timelines: Iterable[Timeline]) -> list[Timeline]:
@@ -442,7 +454,7 @@ def _shown(evidence: Evidence | None, style: Style) -> Line:
 
 
 def _said(evidence: Evidence, style: Style) -> str:
-    by = f"{evidence.speaker.name} " if evidence.speaker else ""
+    by = f"{_name(evidence.speaker)} " if evidence.speaker else ""
     return f"{by}{_where(evidence, style)}"
 
 
@@ -450,8 +462,12 @@ def _where(evidence: Evidence, style: Style) -> str:
     when = f"{evidence.at.astimezone(style.zone):%d %b %Y %H:%M}".removeprefix("0")
     if evidence.room is None:
         return f"on {when}"
-    people = evidence.room.name.split(", ")
-    place = f"between {_and(people)}" if len(people) > 1 else f"in {_room(evidence.room)}"
+    people = plain(evidence.room.name).split(", ")
+    place = (
+        f"between {_and([_short(one, _NAME) for one in people])}"
+        if len(people) > 1
+        else f"in {_room(evidence.room)}"
+    )
     return f"{place} on {when}"
 
 
@@ -460,7 +476,8 @@ def _day(at: datetime, style: Style) -> str:
 
 
 def _room(room: Ref) -> str:
-    return room.name if " " in room.name or room.name.startswith("#") else f"#{room.name}"
+    name = _name(room)
+    return name if " " in name or name.startswith("#") else f"#{name}"
 
 
 def _value(value: str) -> str:
@@ -469,12 +486,24 @@ def _value(value: str) -> str:
 
 def _flat(text: str) -> str:
     """On one line, and short enough for one."""
-    flat = _SPACES.sub(" ", text).strip()
-    return flat if len(flat) <= 120 else f"{flat[:119]}…"
+    return _short(plain(text), _VALUE)
+
+
+def _name(ref: Ref) -> str:
+    return _short(plain(ref.name) or ref.id, _NAME)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def plain(text: str) -> str:
+    """On one line, without anything that a terminal would obey instead of showing it."""
+    return _SPACES.sub(" ", _UNSEEN.sub("", text)).strip()
 
 
 def _names(people: Sequence[Ref]) -> str:
-    shown = [ref.name for ref in people[:6]]
+    shown = [_name(ref) for ref in people[:6]]
     return _and(shown + [f"{len(people) - 6} more"] * (len(people) > 6))
 
 

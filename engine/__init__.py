@@ -19,7 +19,8 @@ from engine.errors import (
     UnknownEntity,
     UnknownPerson,
 )
-from engine.memory import Memory, PersonInfo, Reader, RoomInfo, identify, nearest, workspaces
+from engine.memory import Memory, workspaces
+from engine.reading import PersonInfo, Reader, RoomInfo, identify, nearest
 
 __all__ = [
     "InvalidInput",

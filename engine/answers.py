@@ -48,11 +48,15 @@ SMALL_ROOM = 25  # a promise made in a larger room was made to nobody in particu
 
 
 class Names(NamedTuple):
-    """What people read for ids; an id without a name is its own name."""
+    """What people read for ids; an id without a name is its own name.
+
+    `left_out`: people who want to be in no answer.
+    """
 
     people: dict[str, str]
     rooms: dict[str, str]
     entities: dict[str, str]
+    left_out: frozenset[str] = frozenset()
 
     def person(self, id: str) -> Ref:
         return Ref(id=id, name=self.people.get(id) or id)
@@ -96,15 +100,26 @@ def by_entity(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def evidence(row: Row, names: Names, grade: Grade | None = None) -> Evidence:
+    """A row as evidence; who wants to be left out is neither its speaker nor in its quote."""
+    unnamed = row.by in names.left_out
     return Evidence(
         event=row.id,
         at=from_micros(row.at),
         room=None if row.room is None else names.room(row.room),
-        speaker=None if row.by is None else names.person(row.by),
+        speaker=None if row.by is None or unnamed else names.person(row.by),
         grade=grade,
         link=row.link,
-        quote=row.quote,
+        quote=None if unnamed or _mentions(row.quote, names) else row.quote,
     )
+
+
+def _mentions(quote: str | None, names: Names) -> bool:
+    """Whether a quote speaks of somebody who wants to be left out."""
+    if not quote or not names.left_out:
+        return False
+    text = quote.casefold()
+    marks = {mark for id in names.left_out for mark in (id, names.people.get(id)) if mark}
+    return any(mark.casefold() in text for mark in marks)
 
 
 def how(row: Row, chain: Chain) -> How:
@@ -476,6 +491,8 @@ def late_uses(scene: Scene) -> list[LateUse]:
             if row.id in settled or row.by is None or row.kind == "report" or len(before) < 2:
                 continue
             if row.same == before[-1].same or row.same not in {one.same for one in before}:
+                continue
+            if not scene.modelled(row.by):
                 continue
             late = LateUse(
                 person=scene.names.person(row.by),

@@ -4,12 +4,9 @@ Calls are synchronous and take milliseconds. Every question takes a `reader`: wh
 may not read does not exist for the answer, in any step of it.
 """
 
-import hashlib
 import itertools
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,10 +15,8 @@ from typing import Any, NamedTuple, Self, cast
 
 import platformdirs
 from pydantic import ValidationError
-from rapidfuzz import fuzz, process, utils
 
 from engine import answers, planning
-from engine.answers import Names, Scene, Stay
 from engine.beliefs import (
     Announcement,
     Belief,
@@ -37,7 +32,7 @@ from engine.beliefs import (
     WhoKnows,
     WrongAboutOthers,
 )
-from engine.errors import InvalidInput, UnknownEntity, UnknownPerson
+from engine.errors import InvalidInput
 from engine.events import (
     Enter,
     Event,
@@ -49,57 +44,32 @@ from engine.events import (
     Statement,
     Tell,
     any_event,
-    moment,
     whole,
+)
+from engine.links import folded
+from engine.reading import (
+    PersonInfo,
+    Reader,
+    Reading,
+    RoomInfo,
+    asked,
+    identify,
+    is_id,
+    reading,
 )
 from engine.recording import (
     WORLD,
     Authority,
     Policy,
     bar,
-    large_audiences,
     mind,
-    unbar,
     witnesses_of,
     writes_for,
     writes_for_authority,
 )
-from engine.rules import FOREVER, Line, Row, from_micros, grade_of, shortened, stays, to_micros
+from engine.rules import Row, from_micros, grade_of, to_micros
 from engine.server import Server
 from engine.store import Store, Write, connect, connect_url, known_workspaces
-
-ALWAYS = FOREVER - 1  # "now", for a question without a moment: nothing recorded is later
-_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
-_NEAR = 60  # likeness (0 to 100) from which a name is worth suggesting
-
-
-class Reader(NamedTuple):
-    """Who asks: what was said in `rooms` may be read, and private words by or to `person`."""
-
-    person: str
-    rooms: frozenset[str]
-
-
-class PersonInfo(NamedTuple):
-    """What the platform says of somebody. `gone`: deactivated. `guest`: reads only own rooms."""
-
-    id: str
-    name: str
-    handle: str = ""
-    zone: str = ""
-    guest: bool = False
-    gone: bool = False
-    bot: bool = False
-
-
-class RoomInfo(NamedTuple):
-    """`open`: every full member may read it. `here`: who is in it now."""
-
-    id: str
-    name: str
-    open: bool
-    here: frozenset[str]
-    kind: str
 
 
 class Spoken(NamedTuple):
@@ -111,16 +81,6 @@ class Spoken(NamedTuple):
     name: str
     value: str
     room: str
-
-
-def identify(name: str) -> str:
-    """The id for a name: the name itself where it can be one, else a stable mark made of it."""
-    name = whole(name).strip()
-    if not name or "\0" in name:
-        raise InvalidInput("A name is missing: it is empty.")
-    if _ID.fullmatch(name):
-        return name
-    return "x" + hashlib.sha256(name.encode()).hexdigest()[:20]
 
 
 def workspaces(*, url: str | None = None, state: Path | str | None = None) -> tuple[str, ...]:
@@ -149,7 +109,7 @@ class Memory:
         state: Path | str | None = None,
         policy: Policy | None = None,
     ) -> None:
-        if not _ID.fullmatch(sid):
+        if not is_id(sid):
             raise InvalidInput("A workspace's id is made of letters, digits, - and _.")
         self.sid = sid
         self._server: Server | None = None
@@ -200,7 +160,7 @@ class Memory:
         """From `at` on (default: always) only these people decide the entity; what others decide
         is a mention. Named again from a later moment, the later naming holds from there."""
         deciders = frozenset(self._person_id(person) for person in people)
-        key, since = identify(entity), 0 if at is None else _asked(at)
+        key, since = identify(entity), 0 if at is None else asked(at)
         named = f"authority-{to_micros(datetime.now(UTC)):020d}-{next(self._numbers):09d}"
         authority = Authority(since, named, deciders)
         decide = partial(writes_for_authority, key, authority, policy=self.policy)
@@ -210,9 +170,52 @@ class Memory:
         self, entity: str, at: datetime | None = None, reader: Reader | None = None
     ) -> Belief:
         """The current value of an entity, None where nothing was decided."""
-        key = self._known(entity, reader, at)
-        scene = self._scene(reader, at, [key])
-        return answers.truth(key, scene)
+        look = self._reading(reader, at)
+        key = look.known(entity)
+        return answers.truth(key, look.scene([key]))
+
+    def alias(self, name: str, entity: str, *, room: str | None = None) -> None:
+        """A name means an entity, for who may read `room` (default: everybody)."""
+        self._link("alias", folded(whole(name)), self._reading().known(entity), room)
+
+    def unalias(self, name: str, entity: str) -> None:
+        self._unlink("alias", folded(whole(name)), identify(entity))
+
+    def merge(self, entity: str, into: str, *, room: str | None = None) -> None:
+        """Two entities are one, answered as `into`, for who may read `room` (default: everybody)."""
+        one, other = identify(entity), self._reading().known(into)
+        if one == other:
+            raise InvalidInput("That takes two different entities.")
+        self._reading().known(entity)
+        self._link("merge", one, other, room)
+
+    def unmerge(self, entity: str, into: str) -> None:
+        """Takes a merge back: both are what they were."""
+        self._unlink("merge", identify(entity), identify(into))
+
+    def aliases(self) -> list[tuple[str, str, str]]:
+        """The confirmed aliases as `(name, entity, room)`; room is empty for everybody."""
+        rows = self._store.read(WORLD, "links", **reading(None))
+        return [(name, entity, room or "") for kind, name, entity, room in rows if kind == "alias"]
+
+    def _link(self, kind: str, name: str, entity: str, room: str | None) -> None:
+        if not name:
+            raise InvalidInput("A name is missing: it is empty.")
+        where = None if room is None else self._room_id(room)
+        row = {"kind": kind, "name": name, "entity": entity, "room": where, "undone": False,
+               "scope": where or "", "at": to_micros(datetime.now(UTC))}  # fmt: skip
+        self._store.change(lambda _: [Write(WORLD, "link", {"row": row})])
+
+    def _unlink(self, kind: str, name: str, entity: str) -> None:
+        params = {"kind": kind, "name": name, "entity": entity}
+        self._store.change(lambda _: [Write(WORLD, "unlink", params)])
+
+    def optout(self, person: str, out: bool = True) -> None:
+        """From now on the person is in no answer, count or plan; `out=False` takes it back."""
+        id = identify(person)
+        if id not in {p.id for p in self.people(everyone=True)}:
+            self._reading().one(person)  # says so, with the nearest names
+        self._store.change(lambda _: [Write(WORLD, "opt", {"id": id, "private": out})])
 
     def describe(
         self,
@@ -342,39 +345,26 @@ class Memory:
 
     # ---------------------------------------------------------------------------- who and where
 
-    def people(self) -> list[PersonInfo]:
-        """Everybody, in the order of their ids."""
-        rows = self._store.read(WORLD, "people")
-        return sorted(
-            PersonInfo(id, name or id, handle or "", zone or "", bool(guest), bool(gone), bool(bot))
-            for id, name, handle, zone, guest, gone, bot in rows
-        )
+    def people(self, everyone: bool = False) -> list[PersonInfo]:
+        """The people, in the order of their ids; with `everyone`, also who wants to be left out."""
+        return [p for p in self._reading().people() if everyone or not p.private]
 
     def rooms(self) -> list[RoomInfo]:
         """Every room, in the order of their ids."""
-        rows = self._store.read(WORLD, "rooms")
-        return sorted(
-            RoomInfo(id, name or id, bool(open_), unbar(here), kind or "")
-            for id, name, open_, here, kind in rows
-        )
+        return self._reading().rooms()
 
     def entities(self, reader: Reader | None = None) -> dict[str, str]:
-        """The entities that were spoken of where the reader may read: id to name."""
-        rows = self._store.read(WORLD, "entities", **_reading(reader))
-        return {id: name or id for id, name in sorted(rows)}
+        """The entities that were spoken of where the reader may read: key to name."""
+        return self._reading(reader).entities()
 
     def reader(self, person: str) -> Reader:
         """What a person may read now: the rooms they are in, and open ones unless they are a guest."""
-        known = {p.id: p for p in self.people()}
-        if person not in known:
-            raise UnknownPerson(f"Nobody here is called {_quoted(person)}.")
-        guest = known[person].guest
-        rooms = {r.id for r in self.rooms() if person in r.here or (r.open and not guest)}
-        return Reader(person, frozenset(rooms))
+        one = self._reading().one(person)
+        return self._reading().readers([one])[one]
 
-    def spoken(self, reader: Reader | None = None) -> list["Spoken"]:
-        """Every statement that the reader may read, oldest first."""
-        rows = sorted(self._rows("all_statements", WORLD, reader, ALWAYS), key=lambda r: r.moment)
+    def spoken(self, reader: Reader | None = None) -> list[Spoken]:
+        """Every statement that the reader may read, oldest first, each under its own key."""
+        rows = self._reading(reader).rows("all_statements")
         return [
             Spoken(from_micros(r.at), r.id, r.entity, r.name or r.entity, r.value, r.room or "")
             for r in rows
@@ -413,27 +403,18 @@ class Memory:
 
         `mind_only`: read from the mind of the chain's first person instead of from the world.
         """
-        people = self._chain(chain)
-        key = self._key(entity)
-        bars = [f"|{person}|" for person in people]
-        rows = self._store.read(
-            mind(people[0]) if mind_only else WORLD,
-            "believes",
-            entities=[key],
-            chain=bars,
-            before_last=bars[:-1],
-            first=people[0],
-            last=people[-1],
-            at=_asked(at),
-            **_reading(reader),
-        )
+        look = self._reading(reader, at)
+        people, key = look.chain(chain), look.links.key(identify(entity))
+        rows = self._believed(look, people, key, mind_only)
         if not rows:
-            found = self._must_exist(key, entity, people, reader, at)
-            if found != key:
-                return self.believes(people, found, at, reader, mind_only=mind_only)
-        names = self._names(
-            people, [row[6] for row in rows], [key], [row[5] for row in rows], reader
-        )
+            for person in people:
+                look.one(person)
+            known = look.known(entity)
+            rows = [] if known == key else self._believed(look, people, known, mind_only)
+            key = known
+        names = look.names((*people, *(row[5] for row in rows)), [row[6] for row in rows], [key])
+        if names.left_out.intersection(people):
+            look.one(next(person for person in people if person in names.left_out))
         refs = tuple(names.person(person) for person in people)
         if not rows:
             return Belief(chain=refs, entity=names.entity(key))
@@ -453,7 +434,23 @@ class Memory:
             value=value,
             how=answers.how(row, people),
             since=from_micros(since),
-            evidence=answers.evidence(row, names, grade_of(row, people[0], _asked(at))),
+            evidence=answers.evidence(row, names, grade_of(row, people[0], look.at)),
+        )
+
+    def _believed(
+        self, look: Reading, people: Sequence[str], key: str, mind_only: bool
+    ) -> list[list[Any]]:
+        bars = [f"|{person}|" for person in people]
+        return self._store.read(
+            mind(people[0]) if mind_only else WORLD,
+            "believes",
+            entities=look.links.keys(key),
+            chain=bars,
+            before_last=bars[:-1],
+            first=people[0],
+            last=people[-1],
+            at=look.at,
+            **reading(look.reader),
         )
 
     def who_knows(
@@ -461,8 +458,9 @@ class Memory:
     ) -> WhoKnows:
         """Who holds the current value, who an old one, who could have seen it, who is wrong about
         whom."""
-        key = self._known(entity, reader, at)
-        return answers.who_knows(key, self._scene(reader, at, [key]))
+        look = self._reading(reader, at)
+        key = look.known(entity)
+        return answers.who_knows(key, look.scene([key]))
 
     def false_beliefs(
         self,
@@ -486,9 +484,10 @@ class Memory:
         reader: Reader | None = None,
     ) -> Misinformed:
         """Both orders at once: held values that are not current, wrong ideas of what others hold."""
-        key = None if entity is None else self._known(entity, reader, at)
-        who = None if person is None else self._one(person)
-        scene = self._scene(reader, at, None if key is None else [key])
+        look = self._reading(reader, at)
+        key = None if entity is None else look.known(entity)
+        who = None if person is None else look.one(person)
+        scene = look.scene(None if key is None else [key])
         return Misinformed(
             beliefs=tuple(answers.false_beliefs(scene, who)),
             wrong_about_others=tuple(answers.all_wrong_about_others(scene, who)),
@@ -496,12 +495,9 @@ class Memory:
 
     def recorded(self, event: Statement) -> Recorded:
         """What a statement looks like now that it is recorded."""
-        [row] = [
-            r
-            for r in self._rows("statements", WORLD, None, ALWAYS, [event.entity])
-            if r.id == event.id
-        ]
-        names = self._names([], [row.room], [row.entity], [row.by])
+        look = self._reading()
+        [row] = [r for r in look.rows("statements", [event.entity]) if r.id == event.id]
+        names = look.names([row.by], [row.room], [row.entity])
         shown = answers.evidence(row, names, "stated")
         return Recorded(entity=names.entity(row.entity), value=row.value, evidence=shown)
 
@@ -509,18 +505,20 @@ class Memory:
         self, a: str, b: str, at: datetime | None = None, reader: Reader | None = None
     ) -> Handoff:
         """What b lacks or has wrong that a knows, and what a told others that has changed since."""
-        one, other = self._pair(a, b)
-        scene = self._scene(reader, at, None, [one, other])
+        look = self._reading(reader, at)
+        one, other = look.pair(a, b)
+        scene = look.scene(None, [one, other])
         answer = answers.handoff(one, other, scene)
-        recipient = self._readers([other], undescribed=reader is None)[other]
+        recipient = look.readers([other], undescribed=reader is None)[other]
         return answer.model_copy(update={"text": planning.handoff_text(answer, scene, recipient)})
 
     def common_ground(
         self, a: str, b: str, at: datetime | None = None, reader: Reader | None = None
     ) -> CommonGround:
         """What both know, and know that the other knows."""
-        one, other = self._pair(a, b)
-        scene = self._scene(reader, at, None, [one, other])
+        look = self._reading(reader, at)
+        one, other = look.pair(a, b)
+        scene = look.scene(None, [one, other])
         shared = answers.common_ground(one, other, scene)
         people = (scene.names.person(one), scene.names.person(other))
         return CommonGround(people=people, shared=tuple(shared))
@@ -533,18 +531,19 @@ class Memory:
         reader: Reader | None = None,
     ) -> Explanation:
         """The events a belief rests on, oldest first."""
-        people = self._chain(chain)
-        key = self._known(entity, reader, at)
+        look = self._reading(reader, at)
+        people, key = look.chain(chain), look.known(entity)
         for person in people:
-            self._one(person)
-        return answers.explanation(people, key, self._scene(reader, at, [key], people))
+            look.one(person)
+        return answers.explanation(people, key, look.scene([key], people))
 
     def timeline(
         self, entity: str, at: datetime | None = None, reader: Reader | None = None
     ) -> Timeline:
         """The decisions about an entity, oldest first."""
-        key = self._known(entity, reader, at)
-        scene = self._scene(reader, at, [key])
+        look = self._reading(reader, at)
+        key = look.known(entity)
+        scene = look.scene([key])
         changes = answers.timeline(scene.rows[key], scene)
         return Timeline(entity=scene.names.entity(key), changes=tuple(changes))
 
@@ -562,9 +561,10 @@ class Memory:
         `rooms`: where may be posted (default: every room). `small`: up to how many people a post
         in a room reaches everybody there; in a larger one it reaches those it mentions.
         """
-        key = self._known(entity, reader, at)
-        known = {room.id: room for room in self.rooms()}
-        scene = self._scene(reader, at, [key])
+        look = self._reading(reader, at)
+        key = look.known(entity)
+        known = {room.id: room for room in look.rooms()}
+        scene = look.scene([key])
         halls_named = scene.names.rooms | {id: room.name for id, room in known.items()}
         scene = scene._replace(names=scene.names._replace(rooms=halls_named))
         may = known.keys() if reader is None else known.keys() & reader.rooms
@@ -582,22 +582,23 @@ class Memory:
         ]
         everyone = {p for hall in halls for p in hall.people}
         everyone |= {p for row in scene.rows[key] for p in row.people}
-        readers = self._readers(everyone, undescribed=reader is None)
+        readers = look.readers(everyone, undescribed=reader is None)
         return planning.announcement(key, scene, halls, asker, readers)
 
     def mind_of(self, person: str, reader: Reader | None = None) -> Mind:
         """What one person is thought to know."""
-        one = self._one(person)
-        scene = self._scene(reader, None, None, [one])
+        look = self._reading(reader)
+        one = look.one(person)
+        scene = look.scene(None, [one])
         return Mind(person=scene.names.person(one), holds=tuple(answers.holdings(one, scene)))
 
     def late_uses(self, reader: Reader | None = None) -> tuple[LateUse, ...]:
         """Who went on acting on a value after it had been changed, newest first."""
-        return tuple(answers.late_uses(self._scene(reader, None, None)))
+        return tuple(answers.late_uses(self._reading(reader).scene(None)))
 
     def timelines(self, reader: Reader | None = None) -> tuple[Timeline, ...]:
         """The decisions about every entity, by its key."""
-        scene = self._scene(reader, None, None)
+        scene = self._reading(reader).scene(None)
         return tuple(
             Timeline(entity=scene.names.entity(e), changes=tuple(answers.timeline(rows, scene)))
             for e, rows in sorted(scene.rows.items())
@@ -606,216 +607,16 @@ class Memory:
     def context_for(self, person: str, talking_to: str) -> str:
         """What `person` should have in mind when talking to `talking_to`, for a prompt; one line an
         entity, read from the person's own mind. Empty when there is nothing to mind."""
-        me, other = self._one(person), self._one(talking_to)
-        rows = self._rows("all_statements", mind(me), None, ALWAYS)
-        found = answers.by_entity(rows)
-        names = self._names([me, other], [], found)
-        return answers.context(me, other, found, names)
+        look = self._reading()
+        me, other = look.one(person), look.one(talking_to)
+        found = answers.by_entity(look.rows("all_statements", graph=mind(me)))
+        return answers.context(me, other, found, look.names([me, other], [], found))
 
-    # ---------------------------------------------------------------------------- inside
-
-    def _chain(self, chain: str | Sequence[str]) -> tuple[str, ...]:
-        people = [chain] if isinstance(chain, str) else list(chain)
-        if not people:
-            raise InvalidInput("A chain names at least one person.")
-        short = shortened(identify(person) for person in people)
-        if len(set(short)) != len(short):
-            raise InvalidInput("A chain names each person once.")
-        return short
-
-    def _pair(self, a: str, b: str) -> tuple[str, str]:
-        one, other = self._one(a), self._one(b)
-        if one == other:
-            raise InvalidInput("That takes two different people.")
-        return one, other
-
-    def _one(self, person: str) -> str:
-        id = identify(person)
-        if not any(row[0] == "person" for row in self._named_rows([id], [], [], None)):
-            raise UnknownPerson(
-                f"Nobody here is called {_quoted(person)}.", self._near_people(person)
-            )
-        return id
-
-    def _near_people(self, name: str) -> list[str]:
-        return nearest(name, [p.name for p in self.people() if not p.gone])
-
-    def _key(self, entity: str) -> str:
-        return identify(entity)
-
-    def _known(self, entity: str, reader: Reader | None, at: datetime | None) -> str:
-        """The key of an entity that the reader may know of; an unreadable one is a missing one."""
-        key = self._key(entity)
-        known = self.entities(reader)
-        if key not in known:
-            key = next((k for k in known if k.casefold() == key.casefold()), key)
-        if key not in known:
-            wanted = whole(entity).strip().casefold()
-            called = [k for k, name in known.items() if name.casefold() == wanted]
-            key = called[0] if len(called) == 1 else key
-        if key in known:
-            with suppress(KeyError):
-                return self._spoken_of(key, reader, at)
-        names = [name for name in known.values()]
-        raise UnknownEntity(f"Nothing is known about {_quoted(entity)}.", nearest(entity, names))
-
-    def _spoken_of(self, key: str, reader: Reader | None, at: datetime | None) -> str:
-        if at is not None and not self._rows("statements", WORLD, reader, _asked(at), [key]):
-            raise KeyError(key)
-        return key
-
-    def _must_exist(
-        self,
-        key: str,
-        entity: str,
-        people: Sequence[str],
-        reader: Reader | None,
-        at: datetime | None,
-    ) -> str:
-        """The key under which the entity is known, for an answer that found nothing."""
-        for person in people:
-            self._one(person)
-        return key if key in self.entities(reader) else self._known(entity, reader, at)
-
-    def _scene(
-        self,
-        reader: Reader | None,
-        at: datetime | None,
-        entities: Sequence[str] | None,
-        more_people: Sequence[str] = (),
-    ) -> Scene:
-        """Everything readable about these entities (default: all) as of a moment."""
-        asked = _asked(at)
-        query = "all_statements" if entities is None else "statements"
-        found = answers.by_entity(self._rows(query, WORLD, reader, asked, entities))
-        rows = [row for some in found.values() for row in some]
-        rooms = {row.room for row in rows if row.room is not None}
-        stays_in = self._stays(sorted(rooms), asked)
-        people = {p for row in rows for p in (*row.people, row.by, row.about) if p}
-        people |= {p for room in stays_in.values() for p in room} | set(more_people)
-        named = self._named_rows(sorted(people), sorted(rooms), sorted(found), reader)
-        left_out = {id for kind, id, _, hidden in named if kind == "person" and hidden}
-        return Scene(found, asked, _names(named), stays_in, lambda p: p not in left_out)
-
-    def _rows(
-        self,
-        query: str,
-        graph: str,
-        reader: Reader | None,
-        at: int,
-        entities: Sequence[str] | None = None,
-    ) -> list[Row]:
-        params: dict[str, Any] = {"at": at, **_reading(reader)}
-        if entities is not None:
-            params["entities"] = list(entities)
-        rows = self._store.read(graph, query, **params)
-        reads = partial(self._store.read, graph)
-        audiences = large_audiences(rows, 12, reads)
-        return [_row(row, audiences) for row in rows]
-
-    def _stays(self, rooms: Sequence[str], at: int) -> dict[str, dict[str, list[Stay]]]:
-        lines: dict[str, list[Line]] = {room: [] for room in rooms}
-        for room, when, id, person, entered, presumed in self._store.read(
-            WORLD, "moves", rooms=list(rooms)
-        ):
-            lines[room].append(Line(when, id, person, entered, presumed))
-        # Cut only afterwards: whether a presumed entry counts can follow from a later line.
-        return {
-            room: {
-                person: [Stay(since[0], until[0]) for since, until in stretches if since[0] <= at]
-                for person, stretches in stays(own).items()
-                if stretches and stretches[0][0][0] <= at
-            }
-            for room, own in lines.items()
-        }
-
-    def _names(
-        self,
-        people: Iterable[str],
-        rooms: Iterable[str | None],
-        entities: Iterable[str],
-        more_people: Iterable[str | None] = (),
-        reader: Reader | None = None,
-    ) -> Names:
-        everyone = {p for p in (*people, *more_people) if p}
-        known_rooms = {r for r in rooms if r}
-        return _names(
-            self._named_rows(sorted(everyone), sorted(known_rooms), sorted(entities), reader)
-        )
-
-    def _named_rows(
-        self,
-        people: Sequence[str],
-        rooms: Sequence[str],
-        entities: Sequence[str],
-        reader: Reader | None,
-    ) -> list[list[Any]]:
-        return self._store.read(
-            WORLD, "names", people=list(people), known_rooms=list(rooms), entities=list(entities),
-            **_reading(reader),
-        )  # fmt: skip
-
-    def _readers(self, people: Iterable[str], undescribed: bool) -> dict[str, Reader]:
-        """What each may read; rooms that nobody described are open when the operator plans."""
-        guests = {p.id for p in self.people() if p.guest}
-        rooms = self.rooms()
-        open_ = frozenset(r.id for r in rooms if r.open or (undescribed and not r.kind))
-        return {
-            person: Reader(
-                person,
-                frozenset(r.id for r in rooms if person in r.here)
-                | (frozenset() if person in guests else open_),
-            )
-            for person in people
-        }
+    def _reading(self, reader: Reader | None = None, at: datetime | None = None) -> Reading:
+        return Reading(self._store, reader, at)
 
 
 # ------------------------------------------------------------------------------- plain values
-
-
-def nearest(wanted: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """The names most like the wanted one, best first."""
-    found = process.extract(
-        wanted[:200], sorted(set(names)), scorer=fuzz.WRatio, processor=utils.default_process,
-        limit=most, score_cutoff=_NEAR,
-    )  # fmt: skip
-    return [name for name, _, _ in found]
-
-
-def _reading(reader: Reader | None) -> dict[str, Any]:
-    if reader is None:
-        return {"all": True, "rooms": [], "reader": "||", "person": ""}
-    return {
-        "all": False,
-        "rooms": sorted(reader.rooms),
-        "reader": bar([reader.person]),
-        "person": reader.person,
-    }
-
-
-def _asked(at: datetime | None) -> int:
-    return ALWAYS if at is None else to_micros(moment.validate_python(at))
-
-
-def _names(named: Iterable[Sequence[Any]]) -> Names:
-    found: dict[str, dict[str, str]] = {"person": {}, "room": {}, "entity": {}}
-    for kind, id, name, _ in named:
-        if name:
-            found[kind][id] = name
-    return Names(found["person"], found["room"], found["entity"])
-
-
-def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:
-    (at, id, kind, by, about, there, room, entity, value, same, decides, members, audience,
-     people, since, until, grades, shown, retracted, alone, mentions, quote, link, name,
-     parties, trusted) = row  # fmt: skip
-    seen = witnesses_of(members, audience, people, since, until, grades, audiences)
-    return Row(
-        at, id, kind, by, about, bool(there), room, entity, value, same, bool(decides),
-        seen.members, seen.sights, shown is not False, retracted or 0, bool(alone),
-        unbar(mentions), quote, link, name, unbar(parties),
-        None if trusted is None else unbar(trusted),
-    )  # fmt: skip
 
 
 def _called(entity: str) -> dict[str, Any]:
@@ -826,7 +627,7 @@ def _called(entity: str) -> dict[str, Any]:
 
 def _described(person: PersonInfo) -> dict[str, Any]:
     row = person._asdict()
-    del row["id"]
+    del row["id"], row["private"]  # theirs to say, not the platform's
     return row | {key: _shown(row[key]) for key in ("name", "handle", "zone")}
 
 
@@ -843,8 +644,3 @@ def _in_words(error: ValidationError) -> str:
     field = ".".join(str(part) for part in first["loc"] if part != "function-after")
     reason = first["msg"].removeprefix("Value error, ").rstrip(".")
     return f"The {field or 'event'} cannot be recorded: {reason}."
-
-
-def _quoted(name: str) -> str:
-    """A name inside a sentence."""
-    return repr(name if len(name) <= 80 else name[:80] + "…")

@@ -197,8 +197,27 @@ MERGE (p:Person {id: $id}) SET p += $row
 MERGE (r:Room {id: $id}) SET r += $row
 
 // -- people --
-// Everybody.
-MATCH (p:Person) RETURN p.id, p.name, p.handle, p.zone, p.guest, p.gone, p.bot
+// Everybody, and who wants to be left out.
+MATCH (p:Person) RETURN p.id, p.name, p.handle, p.zone, p.guest, p.gone, p.bot, p.private
+
+// -- opt --
+// Whether a person wants to be left out of every answer.
+MATCH (p:Person {id: $id}) SET p.private = $private
+
+// -- link --
+// Somebody confirms that a name or a key means an entity.
+MERGE (l:Link {kind: $row.kind, name: $row.name, entity: $row.entity, scope: $row.scope})
+SET l += $row
+
+// -- unlink --
+// Somebody takes it back, wherever it was confirmed.
+MATCH (l:Link {kind: $kind, name: $name, entity: $entity}) SET l.undone = true
+
+// -- links --
+// What was confirmed where the reader may read, in the order in which it was.
+MATCH (l:Link) WHERE NOT l.undone AND ($all OR l.room IS NULL OR l.room IN $rooms)
+RETURN l.kind, l.name, l.entity, l.room
+ORDER BY l.at, l.name, l.entity
 
 // -- rooms --
 // Every room, who is in it now, and whether it is open to every full member.
@@ -303,14 +322,15 @@ RETURN statements + moves, statements, count(n)
 // reader may read.
 UNWIND $people AS id
 MATCH (n:Person {id: id}) RETURN 'person' AS kind, n.id AS id, n.name AS name,
-       coalesce(n.bot, false) OR coalesce(n.gone, false) AS hidden
+       CASE WHEN coalesce(n.private, false) THEN 2
+            WHEN coalesce(n.bot, false) OR coalesce(n.gone, false) THEN 1 ELSE 0 END AS hidden
 UNION ALL
 UNWIND $known_rooms AS id
-MATCH (n:Room {id: id}) RETURN 'room' AS kind, n.id AS id, n.name AS name, false AS hidden
+MATCH (n:Room {id: id}) RETURN 'room' AS kind, n.id AS id, n.name AS name, 0 AS hidden
 UNION ALL
 UNWIND $entities AS id
 MATCH (e:Event {entity: id}) WHERE NOT e.void
   AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH id, e ORDER BY e.at, e.id
-RETURN 'entity' AS kind, id AS id, head(collect(e.name)) AS name, false AS hidden
+RETURN 'entity' AS kind, id AS id, head(collect(e.name)) AS name, 0 AS hidden

@@ -6,13 +6,20 @@ index: plain and transactional writers on one graph lose updates (measured, see
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
 import redis
+from falkordb import FalkorDB
 from falkordb.graph import Graph
 from falkordb.helpers import stringify_param_value
 from falkordb.query_result import QueryResult
+from redis.exceptions import (
+    AskError,
+    ClusterDownError,
+    RedisClusterException,
+    TryAgainError,
+)
 
 from engine.errors import InvalidInput, StoreRefused, StoreUnavailable
 from engine.queries import queries
@@ -21,6 +28,13 @@ from engine.server import Endpoint
 SCHEMA = 1
 WORKSPACES = "so:workspaces"
 _TRIES = 50  # of an optimistic transaction; each failure means that somebody else succeeded
+_LOST = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    redis.WatchError,  # the connection broke, and with it the watch
+    ClusterDownError,
+    RedisClusterException,  # is no RedisError
+)
 
 type Rows = list[list[Any]]  # scalars and lists of scalars: what FalkorDB answers is not typed
 
@@ -42,11 +56,16 @@ class Reads(Protocol):
 class Wake(Protocol):
     """Makes sure the server is up again and returns how to reach it."""
 
-    def __call__(self) -> redis.Redis: ...
+    def __call__(self) -> redis.Redis | redis.RedisCluster: ...
 
 
 class Store:
-    """One workspace's graphs. `wake` is called to connect, and again when the server went away."""
+    """One workspace's graphs. `wake` is called to connect, and again when the server went away.
+
+    In a cluster a workspace lies on one node, and everything is asked of that node's own client, as
+    if it were a single server. The cluster's pipeline will not do: when a connection breaks it sends
+    a transaction again on another one, where nothing is watched (redis-py 8.1).
+    """
 
     def __init__(self, sid: str, wake: Wake, policy: str | None = None) -> None:
         """Opens a workspace, or makes it with `policy` (default: workplace)."""
@@ -55,7 +74,6 @@ class Store:
         self._client = wake()
         with _translated():
             self.policy = self._make_world(policy)
-            self._client.sadd(WORKSPACES, sid)
 
     def close(self) -> None:
         self._client.close()
@@ -66,7 +84,7 @@ class Store:
 
     def read(self, graph: str, query: str, **params: Any) -> Rows:
         """The rows of one read; none when the graph does not exist."""
-        return self._again(lambda: self._read(self._client, graph, query, params))
+        return self._again(lambda: self._read(self._node, graph, query, params))
 
     def change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool:
         """Looks, decides and writes as one: whole or not at all, and nothing changed in between.
@@ -78,22 +96,30 @@ class Store:
     def journal(self, key: str, members: dict[str, float]) -> None:
         """Adds members to a sorted set of the workspace; known ones keep their place."""
         if members:
-            self._again(lambda: self._client.zadd(self.key(key), members))
+            self._again(lambda: self._node.zadd(self.key(key), members))
 
     def journalled(self, key: str, low: float = 0, high: float = float("inf")) -> list[str]:
         """The members of a sorted set with a score from `low` to `high`, in order."""
         return self._again(
-            lambda: [str(m) for m in self._client.zrangebyscore(self.key(key), low, high)]
+            lambda: [str(m) for m in self._node.zrangebyscore(self.key(key), low, high)]
         )
 
     def counted(self, pattern: str) -> int:
         """How many members the sorted sets hold whose key matches `pattern`."""
-        return self._again(lambda: sum(self._client.zcard(k) for k in self._keys(pattern)))
+        return self._again(lambda: sum(self._node.zcard(k) for k in self._keys(pattern)))
 
     def _keys(self, pattern: str) -> Iterator[Any]:
-        return iter(self._client.scan_iter(self.key(pattern), count=1000))
+        return iter(self._node.scan_iter(self.key(pattern), count=1000))
 
     # ---------------------------------------------------------------------------- inside
+
+    @property
+    def _node(self) -> redis.Redis:
+        """The server that holds the workspace; in a cluster, one of its nodes."""
+        if isinstance(self._client, redis.Redis):
+            return self._client
+        node = self._client.get_node_from_key(self.key("world"))  # type: ignore[no-untyped-call]
+        return self._client.get_redis_connection(node)
 
     def _again[T](self, ask: Callable[[], T]) -> T:
         """Once more after the server went away: it may have been killed and come back."""
@@ -101,10 +127,19 @@ class Store:
             with _translated():
                 return ask()
         except StoreUnavailable:
-            self._client.close()
-            self._client = self._wake()
+            self._look_again()
             with _translated():
                 return ask()
+
+    def _look_again(self) -> None:
+        """Finds out where the workspace is now."""
+        if isinstance(self._client, redis.RedisCluster):
+            with suppress(redis.RedisError, RedisClusterException):
+                self._client.exists(self.key("world"))  # redis-py follows, and remembers the way
+                return
+        woken = self._wake()
+        self._client.close()
+        self._client = woken
 
     def _read(self, client: Any, graph: str, query: str, params: dict[str, Any]) -> Rows:
         name = self.key(graph)
@@ -122,7 +157,7 @@ class Store:
         world = self.key("world")
         for _ in range(_TRIES):
             pipe: Any  # redis-py types neither of the two ways in which a pipeline answers
-            with self._client.pipeline(transaction=True) as pipe:
+            with self._node.pipeline(transaction=True) as pipe:
                 pipe.watch(world)
 
                 def reads(query: str, pipe: Any = pipe, **params: Any) -> Rows:
@@ -145,11 +180,13 @@ class Store:
     def _make_world(self, policy: str | None) -> str:
         """Makes the world if it is new; returns its policy, which never changes."""
         pipe: Any
-        with self._client.pipeline(transaction=True) as pipe:
+        with self._node.pipeline(transaction=True) as pipe:
             pipe.watch(self.key("world"))
             made = self._read(pipe, "world", "schema", {})
             if made:
                 return _agreed(str(made[0][1]), policy)
+            # Listed first, and in no transaction: in a cluster that key may lie on another node.
+            self._client.sadd(WORKSPACES, self._sid)
             pipe.multi()
             for name in (*(q for q in queries() if q.startswith("index_")), "make_schema"):
                 text = _text(name, {"version": SCHEMA, "policy": policy or "workplace"})
@@ -178,14 +215,16 @@ def _text(query: str, params: dict[str, Any]) -> str:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except (redis.ConnectionError, redis.TimeoutError) as error:
+    except (AskError, TryAgainError) as error:  # a MovedError is an AskError
+        raise StoreUnavailable("The memory is moving to another node. Try again.") from error
+    except _LOST as error:
         raise StoreUnavailable("The memory cannot be reached: is its server running?") from error
     except redis.ResponseError as error:
         # the reason can hold what people wrote: it stays in the chained error, out of the sentence
         raise StoreRefused("The memory refused a query; this is a bug worth reporting.") from error
 
 
-def known_workspaces(client: redis.Redis) -> tuple[str, ...]:
+def known_workspaces(client: redis.Redis | redis.RedisCluster) -> tuple[str, ...]:
     """The ids of the workspaces on a server, in order."""
     with _translated():
         found: Any = client.smembers(WORKSPACES)
@@ -202,9 +241,24 @@ def connect(endpoint: Endpoint) -> redis.Redis:
     )
 
 
-def connect_url(url: str) -> redis.Redis:
-    """A client of the server at `redis://…`, `rediss://…` or `unix://…`."""
+def connect_url(url: str) -> Any:  # falkordb types nothing
+    """A client of what answers at `redis://…`, `rediss://…` or `unix://…`.
+
+    Where a node of a cluster answers, of the cluster; where a Sentinel does, of the master it names,
+    which it is asked for again at every new connection.
+    """
     try:
-        return redis.Redis.from_url(url, decode_responses=True)
+        client = redis.Redis.from_url(url, decode_responses=True)
     except ValueError as error:
         raise StoreUnavailable("The server's address is not one: redis://host:port is.") from error
+    with _translated(), client:  # closed here; it opens itself again
+        server: Any = client.info("server")
+        match server["redis_mode"]:
+            case "cluster":
+                # The part of a cluster that is left goes on without the rest.
+                return redis.RedisCluster.from_url(
+                    url, decode_responses=True, require_full_coverage=False
+                )
+            case "sentinel":
+                return FalkorDB.from_url(url).connection
+    return client
