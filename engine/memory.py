@@ -409,7 +409,7 @@ class Memory:
         if not rows:
             for person in people:
                 look.one(person)
-            known = look.known(entity)
+            known = self._reading(reader).known(entity)  # before it was spoken of: unknown
             rows = [] if known == key else self._believed(look, people, known, mind_only)
             key = known
         names = look.names((*people, *(row[5] for row in rows)), [row[6] for row in rows], [key])

@@ -124,3 +124,48 @@ def _as_of(one: Spoken, until: int) -> dict[str, Any]:
         kept = {key: line[key] for key in ("type", "ts", "thread_ts") if key in line}
         line = kept | {"subtype": "tombstone", "user": "USLACKBOT", "text": "This was deleted."}
     return line
+
+
+def busy(messages: int) -> dict[str, object]:
+    """The files of a chat of 80 people, of whom one room of twelve holds all; a tenth decides."""
+    pick = random.Random(1)
+    everybody = tuple(f"U{i}" for i in range(80))
+    places = [
+        Place(f"room{i}", f"C{i}", tuple(pick.sample(everybody, 12)) if i else everybody)
+        for i in range(12)
+    ]
+    talk = [
+        "lunch",
+        "deploy",
+        "friday",
+        "review",
+        "please",
+        "thanks",
+        "looks",
+        "good",
+        "to",
+        "me",
+        "meeting",
+        "notes",
+    ]
+    second, days = 5000, defaultdict[str, list[dict[str, object]]](list)
+    for _ in range(messages):
+        second += pick.randint(5, 600)
+        place, key = pick.choice(places), f"decision-{pick.randint(1, 60)}"
+        text = " ".join(pick.choices(talk, k=pick.randint(2, 14)))
+        if pick.random() < 0.1:
+            text = f"{key}: {pick.choice(VALUES)}"
+        elif pick.random() < 0.02:
+            text = f"told <@{pick.choice(place.people)}> that {key} is approved"
+        line: dict[str, object] = {
+            "type": "message", "user": pick.choice(place.people), "text": text, "ts": ts(second)
+        }  # fmt: skip
+        if pick.random() < 0.1:
+            line["reactions"] = [{"name": "+1", "users": pick.sample(place.people, 2), "count": 2}]
+        day = datetime.fromtimestamp(BORN + second, UTC)
+        days[f"{place.folder}/{day:%Y-%m-%d}.json"].append(line)
+    return {
+        "users.json": [user(id) for id in everybody],
+        "channels.json": [channel(p.id, p.folder, p.people) for p in places],
+        **days,
+    }
