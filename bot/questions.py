@@ -6,6 +6,7 @@ are looked up among what the asker may read.
 """
 
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -51,9 +52,10 @@ type Answer = (
 )
 
 _MENTION = r"<@!?(?P<id>[A-Za-z0-9]+)(?:\|[^<>]*)?>"
+_APART = string.whitespace + ","
 _WORD = re.compile(r"@?[^\s<>@,]*")
 _GROUP = re.compile(r"<!subteam\^|<!(?:here|channel|everyone)|<@&")
-_KEY = re.compile(r"[^\W\d_]{2,}[-_]\d+(?![\w-])", re.ASCII)
+_KEY = re.compile(r"[^\W\d_]{2,}[-_]\d+(?=\s|[:=→]|->|$)", re.ASCII)
 _SETS = re.compile(r"[\s:=]*(?:(?:->|=>|→|is\b(?:\s+now\b)?)\s*)?", re.I)
 
 NAME_LIMIT, VALUE_LIMIT = 80, 200
@@ -95,7 +97,7 @@ def answer(memory: Memory, command: Command, crowds: Crowds | None = None) -> An
     if name not in QUESTIONS:
         known = ", ".join(f"/{question}" for question in QUESTIONS)
         raise InvalidInput(
-            f"There is no command /{name[:40]}; these are: {known}.",
+            f"There is no command {f'/{name[:40]}'!r}; these are: {known}.",
             [f"/{near}" for near in nearest(name, QUESTIONS)],
         )
     asking = Asking(
@@ -158,7 +160,7 @@ def handoff(asking: Asking) -> Handoff:
 def explain(asking: Asking) -> Explanation:
     """`/explain @PERSON DECISION`: the events a belief rests on."""
     named = _named(asking.text, asking.people)
-    rest = asking.text[len(named) :].strip(" ,")
+    rest = asking.text[len(named) :].strip(_APART)
     if not named or not rest:
         raise InvalidInput("Say it like this: /explain @person decision.")
     one = person(named, asking.people)
@@ -254,8 +256,9 @@ def person(text: str, people: Sequence[PersonInfo]) -> PersonInfo:
     if found:
         ids = ", ".join(f"{p.name} ({p.handle or p.id})" for p in found[:5])
         raise UnknownPerson(f"More than one person is called {wanted!r}: {ids}.")
-    names = [p.name for p in people if not p.bot and not p.gone]
-    raise UnknownPerson(f"Nobody here is called {wanted!r}.", nearest(wanted, names))
+    called = {form: p.name for p in people if not (p.bot or p.gone) for form in (p.handle, p.name)}
+    near = dict.fromkeys(called[form] for form in nearest(wanted, called))
+    raise UnknownPerson(f"Nobody here is called {wanted!r}.", list(near))
 
 
 def _matching(text: str, people: Sequence[PersonInfo]) -> list[PersonInfo]:
@@ -277,10 +280,10 @@ def _matching(text: str, people: Sequence[PersonInfo]) -> list[PersonInfo]:
 def _people(asking: Asking, count: int, usage: str) -> list[PersonInfo]:
     if _GROUP.search(asking.text):
         raise InvalidInput(f"A group is not a person: /{usage}.")
-    named, rest = list[str](), asking.text.strip(" ,")
+    named, rest = list[str](), asking.text.strip(_APART)
     while rest and len(named) <= count:
         named.append(_named(rest, asking.people))
-        rest = rest[len(named[-1]) :].lstrip(" ,")
+        rest = rest[len(named[-1]) :].lstrip(_APART)
     if len(named) != count:
         raise InvalidInput(f"Say it like this: /{usage}.")
     found = [person(one, asking.people) for one in named]
@@ -300,7 +303,7 @@ def _named(text: str, people: Sequence[PersonInfo]) -> str:
         end = start + len(form)
         if (
             text[start:end].casefold() == form.casefold()
-            and text[end : end + 1].strip(" ,@<") == ""
+            and text[end : end + 1].strip(f"{_APART}@<") == ""
         ):
             return text[:end]
     word = _WORD.match(text)

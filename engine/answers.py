@@ -42,6 +42,7 @@ from engine.rules import (
     from_micros,
     grade_of,
     groups,
+    is_somebody,
 )
 
 SMALL_ROOM = 25  # a promise made in a larger room was made to nobody in particular
@@ -59,6 +60,8 @@ class Names(NamedTuple):
     left_out: frozenset[str] = frozenset()
 
     def person(self, id: str) -> Ref:
+        if is_somebody(id):
+            return Ref(id=id, name="somebody")
         return Ref(id=id, name=self.people.get(id) or id)
 
     def room(self, id: str) -> Ref:

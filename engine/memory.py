@@ -6,7 +6,7 @@ may not read does not exist for the answer, in any step of it.
 
 import itertools
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -46,8 +46,10 @@ from engine.events import (
     any_event,
     whole,
 )
+from engine.forgetting import BATCH, mark_of, remaining, removals
 from engine.links import folded
 from engine.reading import (
+    ALWAYS,
     PersonInfo,
     Reader,
     Reading,
@@ -63,13 +65,15 @@ from engine.recording import (
     Policy,
     bar,
     mind,
+    unbar,
+    understood_anew,
     witnesses_of,
     writes_for,
     writes_for_authority,
 )
-from engine.rules import Row, from_micros, grade_of, to_micros
+from engine.rules import Row, decisions, from_micros, grade_of, to_micros
 from engine.server import Server
-from engine.store import Store, Write, connect, connect_url, known_workspaces
+from engine.store import Reads, Store, Write, connect, connect_url, known_workspaces
 
 
 class Spoken(NamedTuple):
@@ -129,6 +133,7 @@ class Memory:
         self._numbers = itertools.count()
         self._session = secrets.token_hex(4)
         self._clock = 0
+        self._forgets = bool(self._store.read(WORLD, "forgotten"))
 
     def close(self) -> None:
         self._store.close()
@@ -150,7 +155,12 @@ class Memory:
 
     def record(self, event: Event) -> bool:
         """Writes an event, whole or not at all; returns whether it was new."""
-        return self._store.change(partial(writes_for, event, policy=self.policy))
+        return self._store.change(partial(self._writes_for, event))
+
+    def _writes_for(self, event: Event, reads: Reads) -> list[Write]:
+        marks = {mark for [mark] in reads("forgotten")} if self._forgets else set[str]()
+        kept = remaining(event, self.sid, marks) if marks else event
+        return [] if kept is None else writes_for(kept, reads, self.policy)
 
     @property
     def policy(self) -> Policy:
@@ -210,6 +220,49 @@ class Memory:
         params = {"kind": kind, "name": name, "entity": entity}
         self._store.change(lambda _: [Write(WORLD, "unlink", params)])
 
+    def forget(self, person: str, notes: Callable[[str], str | None] | None = None) -> None:
+        """Erases a person's words and beliefs: from the world, from every mind that holds a copy,
+        from the notes and from the ACL, and keeps them from being recorded again.
+
+        What they decided stays as somebody's, without name, quote or mind. `notes` rewrites a note
+        that holds their id (default: it is dropped). Interrupted, it goes on when asked again.
+        """
+        id = identify(person)
+        known = {p.id for p in self.people(everyone=True)}
+        if id not in known and not self.forgets(id):
+            self._reading().one(person)  # says so, with the nearest names
+        mark = mark_of(self.sid, id)
+        self._store.change(lambda _: [Write(WORLD, "forget_mark", {"mark": mark})])
+        self._forgets = True
+        settled = self._settled_by(id)
+        while self._store.change(partial(removals, id, settled)):
+            pass
+        while self._store.change(self._understand_anew):
+            pass
+        self._store.change(
+            lambda reads: (
+                [Write(WORLD, "delete_stale_audiences", {"bar": bar([id])})]
+                if any(id in unbar(people) for _, people in reads("all_audiences"))
+                else []
+            )
+        )
+        self._store.erase(mind(id), id, notes)
+
+    def forgets(self, person: str) -> bool:
+        """Whether somebody with this id was forgotten."""
+        mark = mark_of(self.sid, identify(person))
+        return [mark] in self._store.read(WORLD, "forgotten")
+
+    def _settled_by(self, person: str) -> frozenset[str]:
+        """The statements of a person that settled a value, as things stand."""
+        scene = self._reading().scene(None)
+        made = [row for rows in scene.rows.values() for row in decisions(rows, ALWAYS)]
+        return frozenset(row.id for row in made if row.by == person)
+
+    def _understand_anew(self, reads: Reads) -> list[Write]:
+        ids = [id for [id] in reads("unsettled", most=BATCH)]
+        return understood_anew(ids, reads, self.policy) if ids else []
+
     def optout(self, person: str, out: bool = True) -> None:
         """From now on the person is in no answer, count or plan; `out=False` takes it back."""
         id = identify(person)
@@ -225,7 +278,9 @@ class Memory:
         """Sets what people read. `rooms` are `(id, name, kind)`; kind `public` is open to every
         full member. Described again, the last description holds."""
         writes = [
-            Write(WORLD, "describe_person", {"id": p.id, "row": _described(p)}) for p in people
+            Write(WORLD, "describe_person", {"id": p.id, "row": _described(p)})
+            for p in people
+            if not (self._forgets and self.forgets(p.id))
         ]
         writes += [
             Write(WORLD, "describe_room", {"id": id, "row": _room_row(name, kind)})

@@ -334,3 +334,76 @@ MATCH (e:Event {entity: id}) WHERE NOT e.void
        OR (e.room IS NULL AND e.by = $person))
 WITH id, e ORDER BY e.at, e.id
 RETURN 'entity' AS kind, id AS id, head(collect(e.name)) AS name, 0 AS hidden
+
+// -- forget_mark --
+// Keeps somebody who was forgotten from being recorded again; the mark is not the id.
+MERGE (:Forgotten {mark: $mark})
+
+// -- forgotten --
+// The marks of everybody who was forgotten.
+MATCH (f:Forgotten) RETURN f.mark
+
+// -- involving --
+// Statements in which a person stands anywhere: as speaker, subject, witness, addressee, in an id or
+// in a sentence.
+MATCH (e:Event) WHERE e.entity IS NOT NULL
+  AND (e.by = $person OR e.source CONTAINS $person OR e.members CONTAINS $bar
+       OR e.quote CONTAINS $person OR e.value CONTAINS $person OR e.name CONTAINS $person
+       OR e.trusted CONTAINS $bar OR $bar IN e.sight_people)
+RETURN e.id LIMIT $most
+UNION
+MATCH (a:Audience) WHERE a.members CONTAINS $bar
+MATCH (e:Event {audience: a.id})
+RETURN e.id LIMIT $most
+
+// -- words --
+// Statements with their sentences, as they were recorded, and everybody who witnessed them.
+UNWIND $ids AS id
+MATCH (e:Event {id: id})
+RETURN e.id, e.source, e.value, e.name, e.quote, e.members, e.audience, e.sight_people
+
+// -- all_audiences --
+// The people of every large audience.
+MATCH (a:Audience) RETURN a.id, a.members
+
+// -- marks_by --
+// What somebody pressed, reacted to or took back.
+MATCH (e:Event) WHERE e.entity IS NULL AND e.source CONTAINS $person RETURN e.id
+
+// -- rooms_of --
+// The rooms somebody is in.
+MATCH (r:Room) WHERE r.here CONTAINS $bar RETURN r.id, r.here
+
+// -- known_person --
+// Whether anything is left of a person beside statements.
+MATCH (p:Person {id: $person}) RETURN p.id
+
+// -- deciders --
+// Who was named to decide what.
+MATCH (a:Authority) RETURN a.id, a.people
+
+// -- rename_deciders --
+// Names those who decide anew.
+MATCH (a:Authority {id: $id}) SET a.people = $people
+
+// -- delete_event --
+// Deletes an event from the world.
+MATCH (e:Event {id: $id}) DELETE e
+
+// -- rewrite_event --
+// A statement without somebody who was forgotten; who witnessed it is to be understood anew.
+MATCH (e:Event {id: $id}) SET e += $row
+
+// -- delete_person --
+// Deletes a person, with their comings and goings and who told them what.
+OPTIONAL MATCH (m:Move {person: $person}) DELETE m
+WITH count(m) AS moves
+MATCH (p:Person {id: $person}) DELETE p
+
+// -- unsettled --
+// Statements whose witnesses are to be understood anew.
+MATCH (e:Event {unsettled: true}) RETURN e.id LIMIT $most
+
+// -- delete_stale_audiences --
+// Deletes large audiences with somebody in them that no statement refers to any more.
+MATCH (a:Audience) WHERE a.members CONTAINS $bar DELETE a

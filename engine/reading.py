@@ -19,7 +19,7 @@ from engine.errors import InvalidInput, UnknownEntity, UnknownPerson
 from engine.events import moment, whole
 from engine.links import Link, Links, folded, linked
 from engine.recording import WORLD, bar, large_audiences, unbar, witnesses_of
-from engine.rules import FOREVER, Line, Row, shortened, stays, to_micros
+from engine.rules import FOREVER, Line, Row, is_somebody, shortened, stays, to_micros
 from engine.store import Store
 
 ALWAYS = FOREVER - 1  # "now", for a question without a moment: nothing recorded is later
@@ -201,7 +201,13 @@ class Reading:
         people |= {p for room in stays_in.values() for p in room} | set(more_people)
         named = self._named_rows(people, rooms, found)
         left_out = {id for kind, id, _, hidden in named if kind == "person" and hidden}
-        return Scene(found, self.at, _names(named), stays_in, lambda p: p not in left_out)
+        return Scene(
+            found,
+            self.at,
+            _names(named),
+            stays_in,
+            lambda p: p not in left_out and not is_somebody(p),
+        )
 
     def rows(
         self, query: str, entities: Iterable[str] | None = None, graph: str = WORLD

@@ -30,6 +30,7 @@ from engine.rules import (
     Sight,
     Witnesses,
     derive,
+    is_somebody,
     left,
     line,
     micros,
@@ -92,6 +93,11 @@ def writes_for(event: Event, reads: Reads, policy: Policy = "workplace") -> list
             return _stated(event, reads, policy)
         case Notice() | Unsee() | Retract():
             return _marked(event, reads, policy)
+
+
+def understood_anew(ids: Sequence[str], reads: Reads, policy: Policy) -> list[Write]:
+    """Writes the witnesses of these statements, and their minds, from what was recorded."""
+    return _Recall(reads, policy).understood(ids, anew=True)
 
 
 def writes_for_authority(
@@ -319,6 +325,8 @@ def _into_minds(event: Statement, seen: Mapping[str, Witnesses], fate: Fate) -> 
     built: dict[Witnesses, dict[str, Any]] = {}
     writes: list[Write] = []
     for person, known in sorted(seen.items()):
+        if is_somebody(person):
+            continue
         if known not in built:
             built[known] = mind_row(event, known, fate)
         writes += _audience(known, mind(person))
@@ -388,9 +396,12 @@ class _Recall:
         self._marks: dict[str, list[_Mark]] = {}
         self._lines: dict[str, list[Line]] = {}
         self._derived: dict[tuple[str, str | None], Witnesses] = {}
+        self._anew = False
 
-    def understood(self, ids: Sequence[str]) -> list[Write]:
-        """The writes that bring these statements, and the edits that follow from them, up to date."""
+    def understood(self, ids: Sequence[str], anew: bool = False) -> list[Write]:
+        """The writes that bring these statements, and the edits that follow from them, up to date;
+        `anew`: as if nobody had had them in mind."""
+        self._anew = anew
         affected = self._with_edits(ids)
         self._load_rooms()
         return [write for id in affected for write in self._writes(id)]
@@ -551,17 +562,18 @@ class _Recall:
         if before is None:
             return _first_written(statement, seen, fate) + _into_minds(statement, minds, fate)
         now = _Stored(statement, seen, _there(statement, seen), fate)
-        if now == before and not private:
+        if now == before and not private and not self._anew:
             return []
-        change = understood_row(statement, seen, fate)
+        change = understood_row(statement, seen, fate) | {"unsettled": None}
         if fate.retracted:
             change |= {"quote": None, "link": None}
         writes = [*_audience(seen), Write(WORLD, "understand_event", {"id": id, "row": change})]
         # A mind does not hold whether the source is still there.
         still = before.fate._replace(retracted=fate.retracted, alone=fate.alone)
-        if now == before._replace(fate=fate) and still == fate and not private:
+        if now == before._replace(fate=fate) and still == fate and not private and not self._anew:
             return writes
-        gone = [Write(mind(p), "unwitness", {"id": id}) for p in sorted(before.seen.people)]
+        had = () if self._anew else sorted(p for p in before.seen.people if not is_somebody(p))
+        gone = [Write(mind(p), "unwitness", {"id": id}) for p in had]
         return writes + gone + _into_minds(statement, minds, fate)
 
 

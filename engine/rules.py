@@ -76,6 +76,11 @@ def _kept(text: str, i: int) -> str:
     return "" if char in "'’`" or kind in ("So", "Sk", "Cf") else " "
 
 
+def is_somebody(person: str) -> bool:
+    """Whether an id stands for somebody who was forgotten: they have neither name nor mind."""
+    return person.startswith("somebody-")
+
+
 # ------------------------------------------------------------------------------- who is in a room
 
 

@@ -5,6 +5,9 @@ index: plain and transactional writers on one graph lose updates (measured, see
 `docs/architecture.md`). Reads are `GRAPH.RO_QUERY`, which can neither write nor create a graph.
 """
 
+import random
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +20,7 @@ from falkordb.query_result import QueryResult
 from redis.exceptions import (
     AskError,
     ClusterDownError,
+    NoPermissionError,
     RedisClusterException,
     TryAgainError,
 )
@@ -27,7 +31,8 @@ from engine.server import Endpoint
 
 SCHEMA = 1
 WORKSPACES = "so:workspaces"
-_TRIES = 50  # of an optimistic transaction; each failure means that somebody else succeeded
+_TRIES = 400  # of an optimistic transaction; each failure means that somebody else succeeded
+_PAUSE = 0.05  # seconds at most between two of them, drawn anew so that two do not keep step
 _LOST = (
     redis.ConnectionError,
     redis.TimeoutError,
@@ -71,6 +76,8 @@ class Store:
         """Opens a workspace, or makes it with `policy` (default: workplace)."""
         self._sid = sid
         self._wake = wake
+        self._waking = threading.Lock()
+        self._writing = threading.Lock()
         self._client = wake()
         with _translated():
             self.policy = self._make_world(policy)
@@ -91,7 +98,11 @@ class Store:
 
         `decide` may run several times. Returns whether anything was written.
         """
-        return self._again(lambda: self._change(decide))
+        with self._writing:  # of one process, one after the other: a race would cost every loser
+            written = self._again(lambda: self._change(decide))
+        if written is None:
+            raise StoreUnavailable("The memory is too busy: others kept writing first. Try again.")
+        return written
 
     def journal(self, key: str, members: dict[str, float]) -> None:
         """Adds members to a sorted set of the workspace; known ones keep their place."""
@@ -108,6 +119,52 @@ class Store:
         """How many members the sorted sets hold whose key matches `pattern`."""
         return self._again(lambda: sum(self._node.zcard(k) for k in self._keys(pattern)))
 
+    def erase(
+        self, graph: str, person: str, notes: Callable[[str], str | None] | None = None
+    ) -> None:
+        """Deletes a graph, the ACL user of a person and every note that holds the person's id (or
+        rewrites it), and has the append-only file written anew, so that it holds none of it."""
+        self._again(lambda: self._erase(graph, person, notes or (lambda note: None)))
+
+    def _erase(self, graph: str, person: str, notes: Callable[[str], str | None]) -> None:
+        for key in self._keys("*"):
+            if self._node.type(key) == "zset":
+                self._rewrite_notes(str(key), person, notes)
+        pipe: Any
+        with self._node.pipeline(transaction=True) as pipe:
+            pipe.watch(self.key(graph))
+            if pipe.exists(self.key(graph)):
+                pipe.multi()
+                pipe.execute_command("GRAPH.DELETE", self.key(graph))
+                pipe.execute()
+        self._drop_user(person)
+        with suppress(redis.ResponseError):  # one is being written already, or it is off
+            self._node.bgrewriteaof()
+
+    def _rewrite_notes(self, key: str, person: str, notes: Callable[[str], str | None]) -> None:
+        found: Any = self._node.zrange(key, 0, -1, withscores=True)
+        theirs = [(note, score) for note, score in found if person in note]
+        pipe: Any
+        with self._node.pipeline(transaction=True) as pipe:
+            for note, score in theirs:
+                pipe.zrem(key, note)
+                kept = notes(note)
+                if kept is not None and person not in kept:
+                    pipe.zadd(key, {kept: score})
+            pipe.execute()
+
+    def user(self, person: str) -> str:
+        """The name of a person's ACL user."""
+        return f"so-{self._sid}-{person}"
+
+    def _drop_user(self, person: str) -> None:
+        node: Any = self._node
+        if node.acl_getuser(self.user(person)) is None:
+            return
+        node.acl_deluser(self.user(person))
+        with suppress(redis.ResponseError):  # no ACL file: nothing to write
+            node.acl_save()
+
     def _keys(self, pattern: str) -> Iterator[Any]:
         return iter(self._node.scan_iter(self.key(pattern), count=1000))
 
@@ -123,23 +180,26 @@ class Store:
 
     def _again[T](self, ask: Callable[[], T]) -> T:
         """Once more after the server went away: it may have been killed and come back."""
+        client = self._client
         try:
             with _translated():
                 return ask()
         except StoreUnavailable:
-            self._look_again()
+            self._look_again(client)
             with _translated():
                 return ask()
 
-    def _look_again(self) -> None:
-        """Finds out where the workspace is now."""
-        if isinstance(self._client, redis.RedisCluster):
-            with suppress(redis.RedisError, RedisClusterException):
-                self._client.exists(self.key("world"))  # redis-py follows, and remembers the way
+    def _look_again(self, lost: redis.Redis | redis.RedisCluster) -> None:
+        """Finds out where the workspace is now, once for all threads that lost it together."""
+        with self._waking:
+            if self._client is not lost:
                 return
-        woken = self._wake()
-        self._client.close()
-        self._client = woken
+            if isinstance(lost, redis.RedisCluster):
+                with suppress(redis.RedisError, RedisClusterException):
+                    lost.exists(self.key("world"))  # redis-py follows, and remembers the way
+                    return
+            # Not closed: another thread may be in the middle of a question. The last one does it.
+            self._client = self._wake()
 
     def _read(self, client: Any, graph: str, query: str, params: dict[str, Any]) -> Rows:
         name = self.key(graph)
@@ -153,9 +213,10 @@ class Store:
         rows: Rows = QueryResult(Graph(client, name), answer).result_set
         return rows
 
-    def _change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool:
+    def _change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool | None:
+        """Whether anything was written; None when others kept writing first."""
         world = self.key("world")
-        for _ in range(_TRIES):
+        for tried in range(_TRIES):
             pipe: Any  # redis-py types neither of the two ways in which a pipeline answers
             with self._node.pipeline(transaction=True) as pipe:
                 pipe.watch(world)
@@ -173,9 +234,10 @@ class Store:
                 try:
                     pipe.execute()
                 except redis.WatchError:
+                    time.sleep(random.uniform(0, min(tried / 1000, _PAUSE)))
                     continue
                 return True
-        raise StoreUnavailable("The memory is too busy: others kept writing first. Try again.")
+        return None
 
     def _make_world(self, policy: str | None) -> str:
         """Makes the world if it is new; returns its policy, which never changes."""
@@ -219,6 +281,8 @@ def _translated() -> Iterator[None]:
         raise StoreUnavailable("The memory is moving to another node. Try again.") from error
     except _LOST as error:
         raise StoreUnavailable("The memory cannot be reached: is its server running?") from error
+    except NoPermissionError as error:
+        raise StoreRefused("The server does not let this user do that.") from error
     except redis.ResponseError as error:
         # the reason can hold what people wrote: it stays in the chained error, out of the sentence
         raise StoreRefused("The memory refused a query; this is a bug worth reporting.") from error

@@ -126,13 +126,13 @@ class Console:
             if found:
                 self.who = found[0]
                 return
-        raise UnknownPerson(f"Nobody here is called {text!r}; /people lists everybody.")
+        raise UnknownPerson(f"Nobody here is called {text[:60]!r}; /people lists everybody.")
 
     def _go(self, text: str) -> None:
         wanted = text.strip().removeprefix("#").casefold()
         found = [r for r in self._rooms.values() if wanted in (r.id.casefold(), r.name.casefold())]
         if not found:
-            raise UnknownRoom(f"There is no room {text!r}; /rooms lists them all.")
+            raise UnknownRoom(f"There is no room {text[:60]!r}; /rooms lists them all.")
         self.where = found[0]
 
     def _me(self) -> Person:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -197,19 +197,23 @@ def everything() -> Iterator[tuple[str, str]]:
     """Every question, as `(name, text)`."""
     yield from (("misinformed", ""), ("mymind", ""), ("status", ""), ("nonsense", "vault-2"))
     for name in NAMES:
-        for question in ("whoknows", "misinformed", "announce-plan"):
+        for question in ("whoknows", "announce-plan"):
             yield question, name
+    for name in ("ops-1", "vault-2", "no freeze for the vault"):
+        yield "misinformed", name
     for person in (*CALLED, *STRANGE):
         yield "misinformed", person
         yield "explain", f"{person} vault-2"
         yield "handoff", f"{person} @ann"
-    for person, name in itertools.product(CALLED, ("ops-1", "pay-3", "date-6")):
+    for person, name in itertools.product(CALLED, ("ops-1", "pay-3")):
         yield "explain", f"{person} {name}"
-    for a, b in itertools.permutations(CALLED, 2):
+    for a, b in itertools.permutations(("@ann", "@bo", "@cy", "@dee", "@gil"), 2):
         yield "handoff", f"{a} {b}"
+    for a, b in itertools.combinations(CALLED, 2):
         yield "common-ground", f"{a} {b}"
 
 
+@functools.cache
 def said(memory: Memory, who: str, question: str, text: str, room: str = "") -> str:
     """An answer as JSON and as people read it, or an error with everything it carries."""
     command = Command(name=question, text=text, who=who, room=room, at=LATER)
@@ -498,6 +502,9 @@ def compared(
         office.for_(who).read_into(some)
         for question, text in asked:
             assert said(full, who, question, text) == said(some, who, question, text)
+        for name in {text for question, text in asked if question == "announce-plan"}:
+            answer = announced(full, who, name)
+            assert answer is None or unreadable_to_a_recipient(office, answer) == []
 
 
 # --- any small workspace --------------------------------------------------------------------------
@@ -530,46 +537,29 @@ def offices(draw: st.DrawFn) -> Office:
         )
         more = draw(st.sampled_from(("", "", "thread", "edited", "reaction", "removed", "program")))
         people = sorted(it.here[room])
-        extra: dict[str, Any] = {
+        extras: dict[str, dict[str, Any]] = {
             "thread": {"thread": draw(st.sampled_from(roots.get(room, [None])))},
             "edited": {"edited": Edit(at=it.clock + timedelta(minutes=5), by=people[0])},
             "reaction": {"reactions": {"+1": (draw(st.sampled_from(people)),)}},
             "removed": {"removed": True},
             "program": {"app": PROGRAM},
-        }.get(more, {})
-        ts = it.says(room, draw(st.sampled_from(people)), text, **extra)
+        }
+        ts = it.says(room, draw(st.sampled_from(people)), text, **extras.get(more, {}))
         roots.setdefault(room, []).append(ts)
     return it.office
 
 
 @given(data=st.data())
-@settings(max_examples=25)
-def test_in_any_workspace_answers_are_as_if_the_unreadable_had_never_been_said(
+def test_any_workspace_answers_as_if_the_unreadable_had_never_been_said(
     workspace: conftest.Workspace, data: st.DataObject
 ) -> None:
     office = data.draw(offices())
     who = data.draw(st.sampled_from(ASKING))
     name = data.draw(st.sampled_from(("ops-1", "date-2", "we go blue", "ops-11", "ops-12")))
     a, b = data.draw(st.permutations(CALLED))[:2]
-    compared(
-        workspace, office, who,
-        [
-            ("whoknows", name), ("misinformed", ""), ("announce-plan", name), ("mymind", ""),
-            ("handoff", f"{a} {b}"), ("explain", f"{a} {name}"), ("common-ground", f"{a} {b}"),
-            ("status", ""), ("handoff", f"@poster {b}"),
-        ],
-    )  # fmt: skip
-
-
-@given(data=st.data())
-@settings(max_examples=15)
-def test_in_any_workspace_posts_carry_what_every_recipient_may_read(
-    workspace: conftest.Workspace, data: st.DataObject
-) -> None:
-    office = data.draw(offices())
-    with workspace() as memory:
-        office.read_into(memory)
-        for who, name in itertools.product((ANN, BO, FAY), ("ops-1", "date-2")):
-            answer = announced(memory, who, name)
-            if answer is not None:
-                assert unreadable_to_a_recipient(office, answer) == []
+    asked = [
+        ("whoknows", name), ("misinformed", ""), ("announce-plan", name), ("mymind", ""),
+        ("handoff", f"{a} {b}"), ("explain", f"{a} {name}"), ("common-ground", f"{a} {b}"),
+        ("status", ""), ("handoff", f"@poster {b}"),
+    ]  # fmt: skip
+    compared(workspace, office, who, asked)

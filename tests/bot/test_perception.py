@@ -500,7 +500,8 @@ class TestEngagementsArePure:
     acted across the border, whom a thread reaches). Two kinds are promised less, because a part
     does not know of what happened to it since:
 
-    * a sign from after an edit that is not known yet is taken as one of the old version. That person
+    * a sign from after an edit that is not known yet is taken as one of the old version (an export
+      that holds the sign holds the edit: this takes an edit that was delivered late). That person
       gets the new version all the same; somebody who knows the old one only, in a room too large
       for presence to count, may then be thought to think that this person holds it;
     * where a message vanished between two exports without a tombstone, the later one has fewer

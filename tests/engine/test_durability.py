@@ -19,8 +19,7 @@ import pytest
 
 from engine import Memory
 from engine.events import Enter, Event, Exit, Notice, Report, Say, Tell, Unsee, any_event
-from engine.recording import WORLD, mind
-from engine.rules import FOREVER, to_micros
+from engine.recording import mind
 from engine.server import Server
 from tests.conftest import Workspace
 from tests.engine.brute import Table
@@ -117,9 +116,9 @@ def busy(dice: random.Random, count: int) -> list[Event]:
 
 def in_the_graphs(memory: Memory) -> tuple[dict[str, frozenset[str]], dict[str, set[str]]]:
     """Of every statement who witnessed it, as the world says; and what is in each mind."""
-    rows = memory._rows("all_statements", WORLD, None, FOREVER)
+    rows = memory._reading().rows("all_statements")
     kept = {
-        person: {row.id for row in memory._rows("all_statements", mind(person), None, FOREVER)}
+        person: {row.id for row in memory._reading().rows("all_statements", graph=mind(person))}
         for person in PEOPLE
     }
     return {row.id: row.people for row in rows}, kept
@@ -135,7 +134,7 @@ def assert_whole(memory: Memory) -> None:
 def assert_agrees(memory: Memory, events: Sequence[Event]) -> None:
     """Rosters, audiences and beliefs are those of the slow table."""
     table = Table(events)
-    rows = {row.id: row for row in memory._rows("all_statements", WORLD, None, FOREVER)}
+    rows = {row.id: row for row in memory._reading().rows("all_statements")}
     assert set(rows) == {statement.id for statement in table.statements()}
     for statement in table.statements():
         ever = {p for p in PEOPLE if _ever_witnessed(table, p, statement.id)}
@@ -151,7 +150,8 @@ def assert_agrees(memory: Memory, events: Sequence[Event]) -> None:
 
 def _ever_witnessed(table: Table, person: str, id: str) -> bool:
     statement = table.by_id(id)
-    moments = [statement.at, *(e.at for e in table.events if e.at >= statement.at)]
+    marks = table.marks(statement, person)
+    moments = [statement.at, *(max(mark.at, statement.at) for mark in marks)]
     return any(table.witnessed(person, statement, at) for at in moments)
 
 
@@ -172,14 +172,14 @@ def test_after_a_kill_every_acknowledged_event_is_there_and_each_is_whole(
     folder: Path, seed: int
 ) -> None:
     dice = random.Random(seed)
-    events = busy(dice, 400)
+    events = busy(dice, 160)
     sid = uuid.uuid4().hex
     with Writer(sid, folder) as writer:
         status = Server(folder).status()
         assert status is not None
         feeding = threading.Thread(target=writer.hand, args=(events,))
         feeding.start()
-        before = [writer.hears() for _ in range(dice.randint(20, 150))]
+        before = [writer.hears() for _ in range(dice.randint(20, 120))]
         time.sleep(dice.random() / 200)  # somewhere inside of an event
         os.kill(status.pid, signal.SIGKILL)
         acknowledged = before + writer.acknowledged()
@@ -194,14 +194,14 @@ def test_after_a_kill_every_acknowledged_event_is_there_and_each_is_whole(
 
 def test_a_writer_that_dies_with_the_server_leaves_whole_events(folder: Path) -> None:
     dice = random.Random(5)
-    events = busy(dice, 400)
+    events = busy(dice, 160)
     sid = uuid.uuid4().hex
     with Writer(sid, folder) as writer:
         status = Server(folder).status()
         assert status is not None
         feeding = threading.Thread(target=_hand_until_it_breaks, args=(writer, events))
         feeding.start()
-        acknowledged = [writer.hears() for _ in range(120)]
+        acknowledged = [writer.hears() for _ in range(80)]
         writer.process.kill()
         os.kill(status.pid, signal.SIGKILL)
         feeding.join()
@@ -225,7 +225,7 @@ def _hand_until_it_breaks(writer: Writer, events: Sequence[Event]) -> None:
 
 
 def test_two_processes_recording_at_the_same_time_lose_nothing_and_agree(folder: Path) -> None:
-    events = busy(random.Random(7), 240)
+    events = busy(random.Random(7), 160)
     sid = uuid.uuid4().hex
     with ExitStack() as stack:
         writers = [stack.enter_context(Writer(sid, folder)) for _ in range(2)]
@@ -243,7 +243,7 @@ def test_two_processes_recording_at_the_same_time_lose_nothing_and_agree(folder:
 def test_threads_lose_no_update_of_a_roster_or_an_audience(
     workspace: Workspace, state: Path, shared: bool
 ) -> None:
-    events = busy(random.Random(11), 240)
+    events = busy(random.Random(11), 160)
     dice = random.Random(13)
     with workspace() as memory, ExitStack() as stack:
         memories = [
@@ -267,7 +267,7 @@ def _record_all(memory: Memory, events: Sequence[Event]) -> list[bool]:
 def test_the_same_events_from_everybody_at_once_are_recorded_once(
     workspace: Workspace,
 ) -> None:
-    events = busy(random.Random(17), 60)
+    events = busy(random.Random(17), 40)
     with workspace() as memory, ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(_record_all, memory, events) for _ in range(4)]
         written = sum(new for job in jobs for new in job.result())
@@ -283,11 +283,11 @@ def test_a_past_moment_is_untouched_by_what_is_recorded_later(workspace: Workspa
     with workspace() as memory:
         for event in events[:60]:
             memory.record(event)
-        before = memory._rows("statements", WORLD, None, to_micros(half), ["plan"])
+        before = memory._reading(at=half).rows("statements", ["plan"])
         values = [memory.believes(p, "plan", at=half).value for p in PEOPLE]
         for event in events[60:]:
             memory.record(event)
 
         assert [memory.believes(p, "plan", at=half).value for p in PEOPLE] == values
-        after = memory._rows("statements", WORLD, None, to_micros(half), ["plan"])
+        after = memory._reading(at=half).rows("statements", ["plan"])
         assert [row.id for row in after] == [row.id for row in before]

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from engine import Memory, PersonInfo, Reader, UnknownEntity, recording, rules
 from engine.beliefs import FalseBelief, WrongAboutOthers
 from engine.events import Event
-from engine.recording import WORLD
 from tests.conftest import Workspace
 from tests.engine import naive
 from tests.engine.brute import Belief, Table
@@ -164,7 +163,7 @@ def test_the_rule_in_python_equals_the_table(
     table = history.table
     with workspace() as memory:
         recorded(memory, history)
-        rows = memory._rows("all_statements", WORLD, None, rules.FOREVER)
+        rows = memory._reading().rows("all_statements")
     for chain, entity, at in questions(dice, history, table, many * 3):
         own, moment = [row for row in rows if row.entity == entity], rules.to_micros(at)
         held = rules.belief(own, chain, moment)
