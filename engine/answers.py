@@ -72,10 +72,10 @@ class Names(NamedTuple):
 
 
 class Stay(NamedTuple):
-    """One stretch somebody spent in a room, half-open."""
+    """One stretch somebody spent in a room, half-open, from `(at, id)` to `(at, id)`."""
 
-    since: int
-    until: int
+    since: tuple[int, str]
+    until: tuple[int, str]
 
 
 type Stays = Mapping[str, Mapping[str, Sequence[Stay]]]
@@ -215,11 +215,11 @@ def _status(
 def _reach(row: Row, person: str, scene: Scene) -> Grade | None:
     """Whether somebody who is no witness could have come across it: there then, or there later."""
     stays = scene.stays.get(row.room or "", {}).get(person, ())
-    if row.shown and any(stay.since <= row.at < stay.until for stay in stays):
+    if row.shown and any(stay.since <= row.moment < stay.until for stay in stays):
         return "exposed"
     return (
         "reachable"
-        if any(stay.until > row.at and stay.since <= scene.at for stay in stays)
+        if any(stay.until > row.moment and stay.since[0] <= scene.at for stay in stays)
         else None
     )
 

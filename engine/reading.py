@@ -233,9 +233,7 @@ class Reading:
         # Cut only afterwards: whether a presumed entry counts can follow from a later line.
         return {
             room: {
-                person: [
-                    Stay(since[0], until[0]) for since, until in stretches if since[0] <= self.at
-                ]
+                person: [Stay(since, until) for since, until in stretches if since[0] <= self.at]
                 for person, stretches in stays(own).items()
                 if stretches and stretches[0][0][0] <= self.at
             }

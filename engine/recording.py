@@ -313,24 +313,26 @@ def _audience_id(members: frozenset[str]) -> str:
     return hashlib.sha256(bar(members).encode()).hexdigest()[:20]
 
 
-def _audience(seen: Witnesses, graph: str = WORLD) -> list[Write]:
+def _audience(seen: Witnesses) -> list[Write]:
     if seen.sights or len(seen.members) <= INLINE:
         return []
     params = {"id": _audience_id(seen.members), "members": bar(seen.members)}
-    return [Write(graph, "keep_audience", params)]
+    return [Write(WORLD, "keep_audience", params)]
 
 
 def _into_minds(event: Statement, seen: Mapping[str, Witnesses], fate: Fate) -> list[Write]:
     """One row for each witness; equal rows are built once."""
-    built: dict[Witnesses, dict[str, Any]] = {}
+    built: dict[Witnesses, tuple[list[Write], dict[str, Any]]] = {}
     writes: list[Write] = []
     for person, known in sorted(seen.items()):
         if is_somebody(person):
             continue
         if known not in built:
-            built[known] = mind_row(event, known, fate)
-        writes += _audience(known, mind(person))
-        writes.append(Write(mind(person), "witness", {"row": built[known]}))
+            built[known] = (_audience(known), {"row": mind_row(event, known, fate)})
+        audience, params = built[known]
+        graph = mind(person)
+        writes += [write._replace(graph=graph) for write in audience]
+        writes.append(Write(graph, "witness", params))
     return writes
 
 

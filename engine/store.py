@@ -137,9 +137,10 @@ class Store:
                 pipe.multi()
                 pipe.execute_command("GRAPH.DELETE", self.key(graph))
                 pipe.execute()
-        self._drop_user(person)
-        with suppress(redis.ResponseError):  # one is being written already, or it is off
-            self._node.bgrewriteaof()
+        for server in self._servers():
+            self._drop_user(person, server)
+            with suppress(redis.ResponseError):  # one is being written already, or it is off
+                server.bgrewriteaof()
 
     def _rewrite_notes(self, key: str, person: str, notes: Callable[[str], str | None]) -> None:
         found: Any = self._node.zrange(key, 0, -1, withscores=True)
@@ -157,13 +158,12 @@ class Store:
         """The name of a person's ACL user."""
         return f"so-{self._sid}-{person}"
 
-    def _drop_user(self, person: str) -> None:
-        node: Any = self._node
-        if node.acl_getuser(self.user(person)) is None:
+    def _drop_user(self, person: str, server: Any) -> None:
+        if server.acl_getuser(self.user(person)) is None:
             return
-        node.acl_deluser(self.user(person))
+        server.acl_deluser(self.user(person))
         with suppress(redis.ResponseError):  # no ACL file: nothing to write
-            node.acl_save()
+            server.acl_save()
 
     def _keys(self, pattern: str) -> Iterator[Any]:
         return iter(self._node.scan_iter(self.key(pattern), count=1000))
@@ -177,6 +177,13 @@ class Store:
             return self._client
         node = self._client.get_node_from_key(self.key("world"))  # type: ignore[no-untyped-call]
         return self._client.get_redis_connection(node)
+
+    def _servers(self) -> list[redis.Redis]:
+        """The server; of a cluster every node, each with users and files of its own."""
+        if isinstance(self._client, redis.Redis):
+            return [self._client]
+        nodes = self._client.get_nodes()  # type: ignore[no-untyped-call]
+        return [self._client.get_redis_connection(node) for node in nodes]
 
     def _again[T](self, ask: Callable[[], T]) -> T:
         """Once more after the server went away: it may have been killed and come back."""
@@ -228,9 +235,14 @@ class Store:
                 if not writes:
                     return False
                 pipe.multi()
+                texts: dict[tuple[str, int], str] = {}
                 for write in writes:
-                    text = _text(write.query, write.params)
-                    pipe.execute_command("GRAPH.QUERY", self.key(write.graph), text, "--compact")
+                    # A thousand witnesses share one row: its text is made once.
+                    same = (write.query, id(write.params))
+                    if same not in texts:
+                        texts[same] = _text(write.query, write.params)
+                    key = self.key(write.graph)
+                    pipe.execute_command("GRAPH.QUERY", key, texts[same], "--compact")
                 try:
                     pipe.execute()
                 except redis.WatchError:

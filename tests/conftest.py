@@ -30,7 +30,7 @@ settings.register_profile(
     suppress_health_check=SLOW,
 )
 settings.register_profile(
-    "thorough", max_examples=500, deadline=None, suppress_health_check=SLOW, print_blob=True
+    "thorough", max_examples=300, deadline=None, suppress_health_check=SLOW, print_blob=True
 )
 
 

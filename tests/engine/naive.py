@@ -55,16 +55,11 @@ def _standing(table: Table, held: Belief, truth: Statement | None) -> str:
 
 
 def _concerned(table: Table, person: str, entity: str, at: datetime) -> bool:
-    """Held a belief at any time, or was in a room where it was spoken of."""
+    """Held a belief at any time, or was in a room when it was spoken of or later."""
     said = [s for s in table.statements(entity) if s.at <= at]
     moments = {event.at for event in table.events if event.at <= at}
     held_once = any(table.witnessed(person, s, m) for s in said for m in moments if m >= s.at)
-    return held_once or any(_ever_in(table, person, s.room, at) for s in said)
-
-
-def _ever_in(table: Table, person: str, room: str | None, at: datetime) -> bool:
-    lines = table.lines(person, room) if room is not None else []
-    return any(line.kind == "enter" and line.at <= at for line in lines)
+    return held_once or any(table.around(person, s, at) for s in said)
 
 
 def _reach(

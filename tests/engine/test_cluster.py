@@ -383,10 +383,6 @@ def test_an_open_memory_follows_its_workspace_to_another_node(cluster: Cluster) 
         assert cluster.holders(sid) == [2]
 
 
-forget: Any = getattr(Memory, "forget", None)
-
-
-@pytest.mark.skipif(forget is None, reason="Memory.forget is not written yet")
 def test_forgetting_takes_a_person_out_of_one_workspace(cluster: Cluster) -> None:
     one, other = cluster.name_on(1, "forget"), cluster.name_on(2, "forget")
     url = cluster.nodes[0].url
@@ -394,8 +390,12 @@ def test_forgetting_takes_a_person_out_of_one_workspace(cluster: Cluster) -> Non
         for memory in (here, there):
             for event in history("rejected"):
                 memory.record(event)
-        forget(here, "Ada")
+        for node in cluster.nodes:
+            node.told("ACL", "SETUSER", f"so-{one}-Ada", "on", "nopass")
 
+        here.forget("Ada")
+
+        assert all(f"so-{one}-Ada" not in node.told("ACL", "USERS") for node in cluster.nodes)
         assert "Ada" not in {person.id for person in here.people()}
         assert not cluster.nodes[1].client.exists(f"so:{{{one}}}:mind:Ada")
         assert here.believes("Dee", "date").value == "2 May"

@@ -636,7 +636,7 @@ RUN_BY_PREFIX = "index_"
 ALL = [pytest.param(query, id=name) for name, query in queries().items()]
 
 SAMPLES: dict[str, Any] = {
-    "all": True, "at": 1, "since": 1, "private": False, "version": 1, "inside": False,
+    "all": True, "at": 1, "since": 1, "most": 1, "private": False, "version": 1, "inside": False,
     "row": {"id": "e1", "entity": "refund", "person": "Ann", "room": "chat"}, "after": {"here": "|"},
 }  # fmt: skip
 LISTS = (

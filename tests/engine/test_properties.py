@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Memory, PersonInfo, Reader, UnknownEntity, recording, rules
@@ -23,6 +23,7 @@ from tests.engine.brute import Belief, Table
 from tests.engine.histories import History, form, histories
 
 seeds = st.integers(0, 2**32).map(random.Random)
+half = settings(max_examples=settings().max_examples // 2)  # where a history costs more
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,7 +37,7 @@ def few_count_as_many() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def many(request: pytest.FixtureRequest) -> int:
     """How many questions are asked about each history."""
-    return 200 if request.config.getoption("--thorough") else 60
+    return 120 if request.config.getoption("--thorough") else 40
 
 
 # ------------------------------------------------------------------------------- what is compared
@@ -186,6 +187,7 @@ def test_the_rule_in_python_equals_the_table(
 # ------------------------------------------------------------------------------- readers
 
 
+@half
 @given(history=histories(), dice=seeds)
 def test_for_a_reader_unreadable_events_never_happened(
     workspace: Workspace, many: int, history: History, dice: random.Random
@@ -213,6 +215,7 @@ def test_for_a_reader_unreadable_events_never_happened(
 # ------------------------------------------------------------------------------- recording
 
 
+@half
 @given(history=histories(), dice=seeds)
 def test_the_order_of_recording_never_shows(
     workspace: Workspace, history: History, dice: random.Random
@@ -224,6 +227,7 @@ def test_the_order_of_recording_never_shows(
         assert everything(memory, history) == everything(other, history)
 
 
+@half
 @given(history=histories(longest=10), dice=seeds)
 def test_recording_twice_is_recording_once(
     workspace: Workspace, history: History, dice: random.Random
