@@ -10,6 +10,7 @@
     └── StoreError            the database did not do its part
         ├── StoreUnavailable  it cannot be reached, or it went away
         ├── StoreRefused      it answered, and refused
+        ├── NotAllowed        it does not let this user in, or not do that
         └── ServerError       the embedded server cannot be started, or its folder cannot be used
 
 Each carries one sentence for a person and, where it helps, the nearest names. Bugs stay raw.
@@ -63,6 +64,10 @@ class StoreUnavailable(StoreError):
 
 class StoreRefused(StoreError):
     kind = "store_refused"
+
+
+class NotAllowed(StoreError):
+    kind = "not_allowed"
 
 
 class ServerError(StoreError):

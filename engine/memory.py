@@ -474,7 +474,7 @@ class Memory:
         if not rows:
             return Belief(chain=refs, entity=names.entity(key))
         id, when, since, value, kind, by, room, quote, link, about, retracted, *seen_by = rows[0]
-        members, sight_people, sight_since, sight_until, grades = seen_by
+        members, sight_people, sight_since, sight_until, grades, _ = seen_by
         # A large audience is not read again: the chain was found to be in it.
         seen = witnesses_of(
             members or bar(people), None, sight_people, sight_since, sight_until, grades, {}
@@ -502,6 +502,8 @@ class Memory:
             entities=look.links.keys(key),
             chain=bars,
             before_last=bars[:-1],
+            **{f"c{i}": bars[min(i, len(bars) - 1)] for i in range(4)},
+            more=bars[4:],
             first=people[0],
             last=people[-1],
             at=look.at,

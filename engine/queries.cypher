@@ -248,42 +248,50 @@ WITH complete, collect(a.id) AS but_last
 MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND NOT e.void
   AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
-WITH e, size($chain) > 1 AND e.about = $last AND NOT e.there AS reported, complete, but_last
-WITH e, reported, complete, but_last,
-     CASE WHEN e.trusted IS NULL THEN CASE WHEN reported THEN $before_last ELSE $chain END
-          WHEN size($chain) = 1 AND e.by <> $last AND e.trusted CONTAINS $chain[0] THEN $chain
-          WHEN size($chain) = 2 AND e.by = $last AND e.trusted CONTAINS $chain[0] THEN [$chain[0]]
-          WHEN size($chain) = 2 AND e.by = $first THEN [$chain[1]] END AS needed
+WITH e, complete, but_last,
+     CASE WHEN e.plain THEN e.members CONTAINS $c0 AND e.members CONTAINS $c1
+                        AND e.members CONTAINS $c2 AND e.members CONTAINS $c3
+                        AND all(x IN $more WHERE e.members CONTAINS x)
+                     OR e.audience IN complete
+          ELSE true END AS possible,
+     NOT e.plain AND coalesce(e.about = $last AND NOT e.there AND size($chain) > 1, false)
+       AS reported
+WHERE possible
+WITH e, reported,
+     CASE WHEN e.plain THEN []
+          WHEN e.trusted IS NULL THEN CASE WHEN reported THEN $before_last ELSE $chain END
+          WHEN size($chain) = 1 AND e.by <> $last AND e.trusted CONTAINS $c0 THEN $chain
+          WHEN size($chain) = 2 AND e.by = $last AND e.trusted CONTAINS $c0 THEN [$c0]
+          WHEN size($chain) = 2 AND e.by = $first THEN [$c1] END AS needed,
+     CASE WHEN e.plain THEN true
+          ELSE e.audience IN (CASE WHEN reported THEN but_last ELSE complete END) END AS whole
 WHERE needed IS NOT NULL
-WITH e, reported, needed,
-     e.audience IN (CASE WHEN reported THEN but_last ELSE complete END) AS whole
-WITH e, coalesce(reported, false) AS reported,
-     [x IN needed | CASE WHEN whole OR e.members CONTAINS x THEN e.at ELSE
-        reduce(m = -1000000000000000000, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
-          CASE WHEN e.sight_people[i] = x AND e.sight_since[i] <= $at AND e.sight_until[i] > $at
-                    AND (m = -1000000000000000000 OR e.sight_since[i] < m)
-               THEN e.sight_since[i] ELSE m END) END] AS since
-WHERE all(s IN since WHERE s > -1000000000000000000)
-WITH e, reduce(m = e.at, s IN since | CASE WHEN s > m THEN s ELSE m END) AS since,
-     reported OR e.decides OR e.kind = 'tell' OR e.trusted IS NOT NULL AS displaces,
-     e.by = $last AS own
-ORDER BY e.at DESC, e.id DESC
-WITH collect({id: e.id, at: e.at, since: since, displaces: displaces, own: own, value: e.value,
-              kind: e.kind, by: e.by, room: e.room, quote: e.quote, link: e.link,
-              about: e.about, retracted: e.retracted, members: e.members,
-              people: e.sight_people, seen: e.sight_since, unseen: e.sight_until,
-              grades: e.sight_grades}) AS rows
-WITH head([r IN rows WHERE r.displaces]) AS d, head([r IN rows WHERE r.own]) AS o, head(rows) AS n
-WITH CASE WHEN d IS NULL AND o IS NULL THEN n
+WITH e, reported,
+     CASE WHEN e.plain THEN e.at ELSE
+       reduce(s = e.at, x IN needed |
+         CASE WHEN s IS NULL OR whole OR e.members CONTAINS x THEN s ELSE
+           reduce(m = NULL, i IN range(0, size(coalesce(e.sight_people, [])) - 1) |
+             CASE WHEN e.sight_people[i] = x AND e.sight_since[i] <= $at AND e.sight_until[i] > $at
+                       AND (m IS NULL OR e.sight_since[i] < m)
+                  THEN CASE WHEN e.sight_since[i] > s THEN e.sight_since[i] ELSE s END
+                  ELSE m END) END) END AS since
+WHERE since IS NOT NULL
+WITH e, since, reported OR e.decides OR e.kind = 'tell' OR e.trusted IS NOT NULL AS displaces
+WITH max(CASE WHEN displaces THEN [e.at, e.id, since, true, e] END) AS d,
+     max(CASE WHEN e.by = $last THEN [e.at, e.id, since, displaces, e] END) AS o,
+     max([e.at, e.id, since, displaces, e]) AS n,
+     min(CASE WHEN e.name IS NOT NULL THEN [e.at, e.id, e.name] END) AS called
+WITH called,
+     CASE WHEN d IS NULL AND o IS NULL THEN n
           WHEN d IS NULL THEN o
           WHEN o IS NULL THEN d
-          WHEN o.at < d.at OR (o.at = d.at AND o.id <= d.id) THEN d
-          WHEN NOT o.displaces AND d.since > o.at THEN d
+          WHEN o[0] < d[0] OR (o[0] = d[0] AND o[1] <= d[1]) THEN d
+          WHEN NOT o[3] AND d[2] > o[0] THEN d
           ELSE o END AS held
 WHERE held IS NOT NULL
-RETURN held.id, held.at, held.since, held.value, held.kind, held.by, held.room, held.quote,
-       held.link, held.about, held.retracted, held.members, held.people, held.seen, held.unseen,
-       held.grades
+WITH called, held, held[4] AS e
+RETURN e.id, e.at, held[2], e.value, e.kind, e.by, e.room, e.quote, e.link, e.about, e.retracted,
+       e.members, e.sight_people, e.sight_since, e.sight_until, e.sight_grades, called[2]
 
 // -- statements --
 // Every statement about an entity that the reader may read, with who witnessed it.

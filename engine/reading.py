@@ -15,12 +15,24 @@ from rapidfuzz import fuzz, process, utils
 
 from engine import answers
 from engine.answers import Names, Scene, Stay
+from engine.beliefs import Belief
 from engine.errors import InvalidInput, UnknownEntity, UnknownPerson
 from engine.events import moment, whole
 from engine.links import Link, Links, folded, linked
 from engine.recording import WORLD, bar, large_audiences, unbar, witnesses_of
-from engine.rules import FOREVER, Line, Row, is_somebody, shortened, stays, to_micros
-from engine.store import Store
+from engine.rules import (
+    FOREVER,
+    Chain,
+    Line,
+    Row,
+    from_micros,
+    grade_of,
+    is_somebody,
+    shortened,
+    stays,
+    to_micros,
+)
+from engine.store import Graphs
 
 ALWAYS = FOREVER - 1  # "now", for a question without a moment: nothing recorded is later
 _NEAR = 60  # likeness (0 to 100) from which a name is worth suggesting
@@ -76,14 +88,27 @@ def identify(name: str) -> str:
 
 
 class Reading:
-    """`reader` None is the operator, who may read everything; `at` None is now."""
+    """`reader` None is the operator, who may read everything; `at` None is now.
+
+    `graph`: what is looked at; of a mind only the statements can be. `links` are handed in where
+    the world cannot be read.
+    """
 
     def __init__(
-        self, store: Store, reader: Reader | None = None, at: datetime | None = None
+        self,
+        store: Graphs,
+        reader: Reader | None = None,
+        at: datetime | None = None,
+        *,
+        graph: str = WORLD,
+        links: Links | None = None,
     ) -> None:
         self._store = store
+        self._graph = graph
         self.reader = reader
         self.at = asked(at)
+        if links is not None:
+            self.links = links
 
     @cached_property
     def links(self) -> Links:
@@ -114,7 +139,7 @@ class Reading:
 
     def entities(self) -> dict[str, str]:
         """The entities that were spoken of where the reader may read: key to name."""
-        rows = self._store.read(WORLD, "entities", **reading(self.reader))
+        rows = self._store.read(self._graph, "entities", **reading(self.reader))
         names = {id: name or id for id, name in sorted(rows)}
         return {
             self.links.key(id): names.get(self.links.key(id), name) for id, name in names.items()
@@ -161,7 +186,7 @@ class Reading:
         if any(row[0] == "person" and row[3] != LEFT_OUT for row in named):
             return id
         near = [p.name for p in self.people() if not p.gone and not p.private and not p.bot]
-        raise UnknownPerson(f"Nobody here is called {_quoted(person)}.", nearest(person, near))
+        raise UnknownPerson(f"Nobody here is called {quoted(person)}.", nearest(person, near))
 
     def known(self, entity: str) -> str:
         """The key of an entity that the reader may know of; an unreadable one is a missing one."""
@@ -169,7 +194,7 @@ class Reading:
         key = self._meant(entity, known)
         if key is None or (self.at != ALWAYS and not self.rows("statements", [key])):
             near = nearest(entity, known.values())
-            raise UnknownEntity(f"Nothing is known about {_quoted(entity)}.", near)
+            raise UnknownEntity(f"Nothing is known about {quoted(entity)}.", near)
         return key
 
     def _meant(self, entity: str, known: Mapping[str, str]) -> str | None:
@@ -210,9 +235,10 @@ class Reading:
         )
 
     def rows(
-        self, query: str, entities: Iterable[str] | None = None, graph: str = WORLD
+        self, query: str, entities: Iterable[str] | None = None, graph: str | None = None
     ) -> list[Row]:
         """The statements about some entities (with whatever is merged into them), or about all."""
+        graph = graph or self._graph
         params: dict[str, Any] = {"at": self.at, **reading(self.reader)}
         if entities is not None:
             params["entities"] = [key for entity in entities for key in self.links.keys(entity)]
@@ -222,6 +248,21 @@ class Reading:
         if not self.links.merged:
             return found
         return [row._replace(entity=self.links.key(row.entity)) for row in found]
+
+    def believed(self, chain: Chain, entity: str, graph: str | None = None) -> list[list[Any]]:
+        """What a chain believes about the entity of a key, as one row for `belief_of`, or none."""
+        bars = [f"|{person}|" for person in chain]
+        return self._store.read(
+            graph or self._graph,
+            "believes",
+            entities=self.links.keys(entity),
+            chain=bars,
+            before_last=bars[:-1],
+            first=chain[0],
+            last=chain[-1],
+            at=self.at,
+            **reading(self.reader),
+        )
 
     def stays(self, rooms: Sequence[str]) -> dict[str, dict[str, list[Stay]]]:
         """Who was in these rooms, from when to when, as far as it had begun."""
@@ -255,7 +296,7 @@ class Reading:
         entities: Iterable[str],
     ) -> list[list[Any]]:
         return self._store.read(
-            WORLD,
+            self._graph,
             "names",
             people=sorted({p for p in people if p}),
             known_rooms=sorted({r for r in rooms if r}),
@@ -315,6 +356,31 @@ def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:
     )  # fmt: skip
 
 
-def _quoted(name: str) -> str:
+def belief_of(
+    rows: Sequence[Sequence[Any]], chain: Chain, entity: str, names: Names, at: int
+) -> Belief:
+    """What `Reading.believed` found, as an answer."""
+    refs, about = tuple(names.person(person) for person in chain), names.entity(entity)
+    if not rows:
+        return Belief(chain=refs, entity=about)
+    id, when, since, value, kind, by, room, quote, link, told, retracted, *seen_by = rows[0]
+    members, people, sight_since, sight_until, grades = seen_by
+    # A large audience is not read again: the chain was found to be in it.
+    seen = witnesses_of(members or bar(chain), None, people, sight_since, sight_until, grades, {})
+    row = Row(
+        when, id, kind, by, told, False, room, entity, value, "", False, seen.members,
+        seen.sights, retracted=retracted, quote=quote, link=link,
+    )  # fmt: skip
+    return Belief(
+        chain=refs,
+        entity=about,
+        value=value,
+        how=answers.how(row, chain),
+        since=from_micros(since),
+        evidence=answers.evidence(row, names, grade_of(row, chain[0], at)),
+    )
+
+
+def quoted(name: str) -> str:
     """A name inside a sentence."""
     return repr(name if len(name) <= 80 else name[:80] + "…")

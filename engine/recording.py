@@ -263,10 +263,16 @@ def world_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
     }
 
 
+def _plain(event: Statement, seen: Witnesses, fate: Fate) -> bool:
+    """Whether everybody who saw it saw it as it was said, and nothing else decides who accepts it."""
+    return not (seen.sights or fate.trusted is not None or isinstance(event, Report))
+
+
 def understood_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
     """What may be understood otherwise later: who saw it, and what became of it."""
     return {
         **_seen_row(event, seen),
+        "plain": _plain(event, seen, fate),
         "decides": fate.decides,
         "void": fate.void,
         "retracted": fate.retracted,
@@ -304,6 +310,7 @@ def mind_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
         **_stated_row(event, fate.decides),
         "void": False,
         "retracted": 0,
+        "plain": _plain(event, seen, fate),
         "trusted": None if fate.trusted is None else bar(fate.trusted),
         **_seen_row(event, seen),
     }

@@ -3,13 +3,19 @@
 It refuses to know what a belief is. Every write goes through one MULTI/EXEC, and so does every
 index: plain and transactional writers on one graph lose updates (measured, see
 `docs/architecture.md`). Reads are `GRAPH.RO_QUERY`, which can neither write nor create a graph.
+
+Each person has an ACL user that may do nothing but read one graph: their mind, or nothing yet.
 """
 
+import hashlib
+import hmac
 import random
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import redis
@@ -17,15 +23,20 @@ from falkordb import FalkorDB
 from falkordb.graph import Graph
 from falkordb.helpers import stringify_param_value
 from falkordb.query_result import QueryResult
+from redis.backoff import NoBackoff
+from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection
 from redis.exceptions import (
     AskError,
+    AuthenticationError,
     ClusterDownError,
     NoPermissionError,
     RedisClusterException,
     TryAgainError,
 )
+from redis.retry import Retry
+from redis.sentinel import SentinelConnectionPool
 
-from engine.errors import InvalidInput, StoreRefused, StoreUnavailable
+from engine.errors import InvalidInput, NotAllowed, StoreRefused, StoreUnavailable
 from engine.queries import queries
 from engine.server import Endpoint
 
@@ -40,6 +51,18 @@ _LOST = (
     ClusterDownError,
     RedisClusterException,  # is no RedisError
 )
+
+_CARRIED = ("path", "host", "port", "socket_timeout", "socket_connect_timeout")
+_RIGHTS = {
+    "enabled": True,
+    "passwords": [],
+    "keys": [],
+    "channels": [],
+    "selectors": [],
+    "categories": ["-@all"],
+    "commands": ["+graph.ro_query"],
+}
+"""What the server says of a person's user, with the password's hash and the key still to come."""
 
 type Rows = list[list[Any]]  # scalars and lists of scalars: what FalkorDB answers is not typed
 
@@ -58,6 +81,12 @@ class Reads(Protocol):
     def __call__(self, query: str, **params: Any) -> Rows: ...
 
 
+class Graphs(Protocol):
+    """What can be read: every graph of a workspace, or one of them."""
+
+    def read(self, graph: str, query: str, **params: Any) -> Rows: ...
+
+
 class Wake(Protocol):
     """Makes sure the server is up again and returns how to reach it."""
 
@@ -72,9 +101,15 @@ class Store:
     a transaction again on another one, where nothing is watched (redis-py 8.1).
     """
 
-    def __init__(self, sid: str, wake: Wake, policy: str | None = None) -> None:
-        """Opens a workspace, or makes it with `policy` (default: workplace)."""
+    def __init__(
+        self, sid: str, wake: Wake, policy: str | None = None, secret: str | None = None
+    ) -> None:
+        """Opens a workspace, or makes it with `policy` (default: workplace).
+
+        The passwords of people's own users are derived from `secret` (default: from our own).
+        """
         self._sid = sid
+        self._secret = secret
         self._wake = wake
         self._waking = threading.Lock()
         self._writing = threading.Lock()
@@ -155,8 +190,65 @@ class Store:
             pipe.execute()
 
     def user(self, person: str) -> str:
-        """The name of a person's ACL user."""
-        return f"so-{self._sid}-{person}"
+        """The name of a person's ACL user. No id has a colon, so no two people share one."""
+        return f"so:{self._sid}:{person}"
+
+    def keyhole(self, graph: str, person: str) -> "Keyhole":
+        """One graph as a person's own user sees it; the user is made where it is missing."""
+        password = self._password(person)
+        self._again(lambda: self._admit(graph, person, password))
+        return Keyhole(self, person, password)
+
+    def client_as(self, person: str, password: str) -> redis.Redis:
+        """A client of the server that holds the workspace, woken if need be, as a person's user."""
+        return self._again(lambda: self._connect_as(self.user(person), password))
+
+    def _connect_as(self, user: str, password: str) -> redis.Redis:
+        self._node.exists(self.key("world"))  # is it up, and is the workspace still there?
+        pool: Any = self._node.connection_pool
+        given = pool.connection_kwargs
+        kept = {k: v for k, v in given.items() if k in _CARRIED or k.startswith("ssl_")}
+        if isinstance(pool, SentinelConnectionPool):
+            kept["host"], kept["port"] = pool.get_master_address()
+        kinds = (UnixDomainSocketConnection, SSLConnection, Connection)
+        kind: Any = next(kind for kind in kinds if issubclass(pool.connection_class, kind))
+        own = redis.ConnectionPool(
+            connection_class=kind, username=user, password=password, decode_responses=True,
+            retry=Retry(NoBackoff(), 0), **kept,
+        )  # fmt: skip
+        return redis.Redis.from_pool(own)
+
+    def _password(self, person: str) -> str:
+        given = self._node.connection_pool.connection_kwargs.get("password")
+        key = self._secret or given or _secret_of_process()
+        text = f"a person's own view|{self._sid}|{person}"
+        return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+    def _admit(self, graph: str, person: str, password: str) -> None:
+        """On every node of a cluster; one that is away has no say in what another one holds."""
+        if self._node.connection_pool.connection_kwargs.get("db"):
+            raise NotAllowed("An ACL does not tell databases apart: views need database 0.")
+        self._make_user(graph, person, password, self._node)
+        for server in self._servers():
+            with suppress(*_LOST):
+                self._make_user(graph, person, password, server)
+
+    def _make_user(self, graph: str, person: str, password: str, server: Any) -> None:
+        mark = hashlib.sha256(password.encode()).hexdigest()
+        pattern = f"~{self.key(graph)}"  # ids hold no glob character, and braces are none
+        user = self.user(person)
+        known = server.acl_getuser(user) or {}
+        if {part: known.get(part) for part in _RIGHTS} == _RIGHTS | {
+            "passwords": [mark],
+            "keys": [pattern],
+        }:
+            return
+        server.execute_command(
+            "ACL SETUSER", user, "reset", "resetchannels", "on", f"#{mark}", pattern,
+            "+GRAPH.RO_QUERY",
+        )  # fmt: skip
+        with suppress(redis.ResponseError):  # no ACL file: nothing to write
+            server.acl_save()
 
     def _drop_user(self, person: str, server: Any) -> None:
         if server.acl_getuser(self.user(person)) is None:
@@ -209,16 +301,7 @@ class Store:
             self._client = self._wake()
 
     def _read(self, client: Any, graph: str, query: str, params: dict[str, Any]) -> Rows:
-        name = self.key(graph)
-        text = _text(query, params)
-        try:
-            answer = client.execute_command("GRAPH.RO_QUERY", name, text, "--compact")
-        except redis.ResponseError as error:
-            if "empty key" in str(error):
-                return []
-            raise
-        rows: Rows = QueryResult(Graph(client, name), answer).result_set
-        return rows
+        return _rows(client, self.key(graph), query, params)
 
     def _change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool | None:
         """Whether anything was written; None when others kept writing first."""
@@ -274,10 +357,59 @@ class Store:
         return self._make_world(policy)
 
 
+class Keyhole:
+    """A workspace as one person's user sees it: a single graph, which can only be read.
+
+    Which one that is, the server decides; everything else it refuses with NotAllowed. When the user
+    was deleted meanwhile, the person being forgotten, so is this.
+    """
+
+    def __init__(self, store: Store, person: str, password: str) -> None:
+        self._store = store
+        self._person = person
+        self._password = password
+        self._client = store.client_as(person, password)
+
+    def __repr__(self) -> str:  # for the logs it may end up in
+        return f"Keyhole({self._person!r})"
+
+    def read(self, graph: str, query: str, **params: Any) -> Rows:
+        """The rows of one read; none when the graph does not exist."""
+        name = self._store.key(graph)
+        try:
+            with _translated():
+                return _rows(self._client, name, query, params)
+        except StoreUnavailable:
+            # Not closed: another thread may be in the middle of a question. The last one does it.
+            self._client = self._store.client_as(self._person, self._password)
+            with _translated():
+                return _rows(self._client, name, query, params)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@cache
+def _secret_of_process() -> str:
+    return secrets.token_hex(32)
+
+
 def _agreed(made: str, wanted: str | None) -> str:
     if wanted not in (None, made):
         raise InvalidInput(f"This workspace was made with policy {made}, which cannot be changed.")
     return made
+
+
+def _rows(client: Any, name: str, query: str, params: dict[str, Any]) -> Rows:
+    text = _text(query, params)
+    try:
+        answer = client.execute_command("GRAPH.RO_QUERY", name, text, "--compact")
+    except redis.ResponseError as error:
+        if "empty key" in str(error):
+            return []
+        raise
+    rows: Rows = QueryResult(Graph(client, name), answer).result_set
+    return rows
 
 
 def _text(query: str, params: dict[str, Any]) -> str:
@@ -291,10 +423,12 @@ def _translated() -> Iterator[None]:
         yield
     except (AskError, TryAgainError) as error:  # a MovedError is an AskError
         raise StoreUnavailable("The memory is moving to another node. Try again.") from error
+    except AuthenticationError as error:  # which redis-py counts as a lost connection
+        raise NotAllowed("The server does not let this user in.") from error
     except _LOST as error:
         raise StoreUnavailable("The memory cannot be reached: is its server running?") from error
     except NoPermissionError as error:
-        raise StoreRefused("The server does not let this user do that.") from error
+        raise NotAllowed("The server does not let this user do that.") from error
     except redis.ResponseError as error:
         # the reason can hold what people wrote: it stays in the chained error, out of the sentence
         raise StoreRefused("The memory refused a query; this is a bug worth reporting.") from error
