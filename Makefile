@@ -4,6 +4,7 @@
 #   make test    every check and every test (PYTEST_ARGS="-k privacy" for some of the tests)
 #   make lint    the checks alone
 #   make bench   what things cost here, as ratios to a bare query (ARGS=--json)
+#   make docs    docs/CYPHER.md anew, after engine/queries.cypher changed
 #   make venv    the environment alone; PYTHON=… says of which Python
 #   make requirements   pins anew, after pyproject.toml or requirements/*.in changed
 #   make clean   removes the environment and every cache
@@ -31,6 +32,9 @@ lint: $(READY)
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports --no-logo
 
+docs: $(READY)
+	@$(PY) -c "import sys, engine.queries; sys.stdout.write(engine.queries.rendered())" > docs/CYPHER.md
+
 bench: $(READY)
 	@$(PY) -m tests.evals.bench $(ARGS)
 
@@ -50,4 +54,4 @@ requirements: $(READY)
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
 
-.PHONY: help venv demo test lint bench requirements clean
+.PHONY: help venv demo test lint docs bench requirements clean

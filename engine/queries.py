@@ -28,3 +28,17 @@ def _query(name: str, body: str) -> Query:
     about = [line.removeprefix("// ") for line in lines if line.startswith("//")]
     text = [line for line in lines if not line.startswith("//")]
     return Query(name, " ".join(about), "\n".join(text).strip())
+
+
+def rendered() -> str:
+    """`docs/CYPHER.md`: every statement with its explanation, in the order of the file."""
+    parts = [
+        "# Every Cypher statement",
+        "Made from `engine/queries.cypher` by `make docs`; a test holds"
+        " the two together. Reads are sent as `GRAPH.RO_QUERY`, writes inside one `MULTI/EXEC`. People"
+        " are written `|U1|`, lists of people `|U1|U2|`, moments as microseconds since 1970. The world"
+        " of a workspace is `so:{sid}:world`, a mind `so:{sid}:mind:<person>`; statements look the same"
+        " in both, so the same text reads either.",
+    ]
+    parts += [f"## {q.name}\n\n{q.about}\n\n```cypher\n{q.text}\n```" for q in queries().values()]
+    return "\n\n".join(parts) + "\n"
