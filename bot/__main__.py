@@ -69,7 +69,7 @@ def demo_command(
 ) -> None:
     """Replay the Acme workspace and show the four questions answered."""
     with _answering(False), tempfile.TemporaryDirectory(prefix="so-") as folder:
-        settings = load()
+        settings = _settings()
         workspace = exports.read(ACME)
         with Memory(workspace.id, state=folder) as memory:
             bot = _bot(memory, settings)
@@ -99,7 +99,7 @@ def replay_command(
 ) -> None:
     """Read a workspace's own history into the memory; reading it again changes nothing."""
     with _answering(as_json):
-        settings = load()
+        settings = _settings()
         with _progress("Reading") as progress:
             workspace = exports.read(export, progress)
         with _memory(settings, state, workspace.id) as memory:
@@ -142,7 +142,7 @@ def ask_command(
 ) -> None:
     """Ask one question as somebody, with that person's rights."""
     with _answering(as_json):
-        settings = load()
+        settings = _settings()
         with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
             person = questions.asker(memory, who)
             name, _, text = " ".join(command).strip().partition(" ")
@@ -158,7 +158,7 @@ def ask_command(
 def status_command(state: State = None, workspace: Which = None, as_json: Json = False) -> None:
     """Say what is remembered."""
     with _answering(as_json):
-        settings = load()
+        settings = _settings()
         with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
             standing = questions.standing(memory)
             if as_json:
@@ -182,6 +182,14 @@ def doctor_command(state: State = None, as_json: Json = False) -> None:
 
 
 # ------------------------------------------------------------------------------- putting together
+
+
+def _settings() -> Settings:
+    """The settings; what sets nothing is said, since it is probably a typo."""
+    settings = load()
+    for warning in settings.warnings:
+        _warn(warning)
+    return settings
 
 
 def _bot(memory: Memory, settings: Settings) -> Bot:

@@ -13,7 +13,7 @@ from bot import perception
 from bot.chat import Enter, Exit, Heard, Message, Person, Room, Workspace
 from bot.context import Context, Spoken
 from bot.perception import Crowds, Line
-from engine import Memory, PersonInfo, identify
+from engine import Memory, PersonInfo, RoomInfo, identify
 from engine.events import Report, Say, Tell, moment
 from extraction import Extractor
 
@@ -51,7 +51,7 @@ class Bot:
         infos = [_info(person) for person in people]
         changed = [info for info in infos if self._people.get(info.id) != info]
         rooms = list(rooms)
-        self._memory.describe(people=changed, rooms=[(r.id, r.name, r.kind) for r in rooms])
+        self._memory.describe(people=changed, rooms=[_room(room) for room in rooms])
         self._people |= {info.id: info for info in infos}
         self._rooms |= {room.id: room for room in rooms}
         self._context.meet(self._people.values(), rooms)
@@ -123,7 +123,13 @@ class Bot:
         )
 
     def _stated(self, message: Message, room: Room) -> list[Say | Tell | Report]:
-        statements = self._extractor.extract(self._context.window(self._as_speaker(message), False))
+        window = self._context.window(self._as_speaker(message), False)
+        # What is said of nobody's id is said of nobody: it would make a person of it.
+        statements = [
+            one
+            for one in self._extractor.extract(window)
+            if one.about is None or one.about in self._people
+        ]
         if not statements:
             return []
         events = perception.events(
@@ -174,6 +180,10 @@ def replay(
         if progress is not None and number % 50 == 0:
             progress(number, len(workspace.heard))
     bot.settle()
+
+
+def _room(room: Room) -> RoomInfo:
+    return RoomInfo(room.id, room.name, kind=room.kind, archived=room.archived)
 
 
 def _info(person: Person) -> PersonInfo:

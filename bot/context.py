@@ -51,7 +51,8 @@ class Context:
         people = list(people)
         guests = {person.id for person in people if person.guest}
         self._guests = self._guests - {person.id for person in people} | guests
-        self._people |= {person.id: person.name for person in people}
+        # Programs are no people: "KEY is Deploybot" names nobody.
+        self._people |= {person.id: person.name for person in people if not person.bot}
         self._rooms |= {room.id: room for room in rooms}
         self._readable.clear()
 

@@ -28,7 +28,8 @@ def findings[S](load: Callable[[], S], place: Callable[[S], dict[str, Any]]) -> 
     except Exception as error:  # noqa: BLE001  the finding is whatever is wrong with the settings
         yield Finding("settings", False, getattr(error, "message", None) or str(error))
         return
-    yield Finding("settings", True, "every value is one that can be used")
+    warnings: tuple[str, ...] = getattr(settings, "warnings", ())
+    yield Finding("settings", True, " ".join(warnings) or "every value is one that can be used")
     where = place(settings)
     if "url" in where:
         yield _memory("server", where)

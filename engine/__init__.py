@@ -14,6 +14,7 @@ It knows people, rooms, entities and events, and refuses to know any platform, l
 
 from engine.errors import (
     InvalidInput,
+    NotAllowed,
     SecondOrderError,
     StoreUnavailable,
     UnknownEntity,
@@ -21,10 +22,12 @@ from engine.errors import (
 )
 from engine.memory import Memory, workspaces
 from engine.reading import PersonInfo, Reader, RoomInfo, identify, nearest
+from engine.view import View
 
 __all__ = [
     "InvalidInput",
     "Memory",
+    "NotAllowed",
     "PersonInfo",
     "Reader",
     "RoomInfo",
@@ -32,6 +35,7 @@ __all__ = [
     "StoreUnavailable",
     "UnknownEntity",
     "UnknownPerson",
+    "View",
     "identify",
     "nearest",
     "workspaces",

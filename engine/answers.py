@@ -10,6 +10,7 @@ from typing import NamedTuple
 from engine.beliefs import (
     Belief,
     Change,
+    Differing,
     Evidence,
     Explanation,
     FalseBelief,
@@ -508,6 +509,42 @@ def late_uses(scene: Scene) -> list[LateUse]:
             found.append((row.at, late))
     found.sort(key=lambda one: (-one[0], one[1].evidence.event))
     return [late for _, late in found]
+
+
+def differing(
+    me: str, found: Mapping[str, Sequence[Row]], names: Names, absent: Collection[str], at: int
+) -> list[Differing]:
+    """Of whom `me` thinks that they hold another value than `me`, from the rows of `me`'s own mind;
+    newest first. Asked group by group, and never of who is absent from answers."""
+    lines: list[Differing] = []
+    for entity, rows in found.items():
+        mine = belief(rows, (me,), at)
+        if mine is None:
+            continue
+        for together in groups(rows):
+            others = [
+                p
+                for p in together
+                if p != me and p not in absent and p not in names.left_out and not is_somebody(p)
+            ]
+            theirs = belief(rows, (me, others[0]), at) if others else None
+            if theirs is None or theirs.row.same == mine.row.same:
+                continue
+            lines += [
+                Differing(
+                    person=names.person(other),
+                    entity=names.entity(entity),
+                    believes=theirs.row.value,
+                    mine=mine.row.value,
+                    since=from_micros(theirs.since),
+                    evidence=evidence(theirs.row, names, grade_of(theirs.row, me, at)),
+                    shown=evidence(mine.row, names, grade_of(mine.row, me, at)),
+                )
+                for other in others
+            ]
+    lines.sort(key=lambda one: (one.person.name.casefold(), one.person.id, one.entity.id))
+    lines.sort(key=lambda one: one.since, reverse=True)
+    return lines
 
 
 def context(me: str, other: str, found: Mapping[str, Sequence[Row]], names: Names) -> str:

@@ -113,6 +113,22 @@ class FalseBelief(_Answer):
     changed: Evidence
 
 
+class Differing(_Answer):
+    """Somebody who, as the owner of a view knows it, holds another value than the owner.
+
+    `since`: when the owner came to think so. `evidence`: what it rests on; `shown`: what the owner's
+    own value, `mine`, rests on.
+    """
+
+    person: Ref
+    entity: Ref
+    believes: str
+    mine: str
+    since: At
+    evidence: Evidence
+    shown: Evidence
+
+
 class Misinformed(_Answer):
     beliefs: tuple[FalseBelief, ...]
     wrong_about_others: tuple[WrongAboutOthers, ...]

@@ -17,6 +17,7 @@ import platformdirs
 from pydantic import ValidationError
 
 from engine import answers, planning
+from engine.answers import Names
 from engine.beliefs import (
     Announcement,
     Belief,
@@ -48,6 +49,7 @@ from engine.events import (
 )
 from engine.forgetting import BATCH, mark_of, remaining, removals
 from engine.links import folded
+from engine.perspectives import drawing, drawn, known_people, path_of, perspectives
 from engine.reading import (
     ALWAYS,
     PersonInfo,
@@ -55,6 +57,7 @@ from engine.reading import (
     Reading,
     RoomInfo,
     asked,
+    belief_of,
     identify,
     is_id,
     reading,
@@ -67,13 +70,13 @@ from engine.recording import (
     mind,
     unbar,
     understood_anew,
-    witnesses_of,
     writes_for,
     writes_for_authority,
 )
-from engine.rules import Row, decisions, from_micros, grade_of, to_micros
+from engine.rules import decisions, from_micros, to_micros
 from engine.server import Server
 from engine.store import Reads, Store, Write, connect, connect_url, known_workspaces
+from engine.view import Commons, View
 
 
 class Spoken(NamedTuple):
@@ -103,6 +106,8 @@ class Memory:
     `sid` names the workspace. Without `url` an embedded FalkorDB serves the folder `state`
     (default: the platform's user state folder); `url` is a server or a cluster. `policy` is how what
     is said becomes what is believed; it is fixed when the workspace is made (default: workplace).
+    From `secret` the passwords of people's own database users are derived (default: from our own
+    password there).
     """
 
     def __init__(
@@ -112,6 +117,7 @@ class Memory:
         url: str | None = None,
         state: Path | str | None = None,
         policy: Policy | None = None,
+        secret: str | None = None,
     ) -> None:
         if not is_id(sid):
             raise InvalidInput("A workspace's id is made of letters, digits, - and _.")
@@ -125,7 +131,7 @@ class Memory:
         else:
             wake = partial(connect_url, url)
         try:
-            self._store = Store(sid, wake, policy)
+            self._store = Store(sid, wake, policy, secret)
         except BaseException:
             if self._server is not None:
                 self._server.stop()
@@ -246,6 +252,7 @@ class Memory:
                 else []
             )
         )
+        self._store.wipe(drawing("*"))  # a drawing shows what others think of them, too
         self._store.erase(mind(id), id, notes)
 
     def forgets(self, person: str) -> bool:
@@ -269,22 +276,22 @@ class Memory:
         if id not in {p.id for p in self.people(everyone=True)}:
             self._reading().one(person)  # says so, with the nearest names
         self._store.change(lambda _: [Write(WORLD, "opt", {"id": id, "private": out})])
+        self._store.wipe(drawing("*"))
 
     def describe(
         self,
         people: Iterable[PersonInfo] = (),
-        rooms: Iterable[tuple[str, str, str]] = (),
+        rooms: Iterable[RoomInfo | tuple[str, str, str]] = (),
     ) -> None:
-        """Sets what people read. `rooms` are `(id, name, kind)`; kind `public` is open to every
-        full member. Described again, the last description holds."""
+        """Sets what people read. `rooms` are `RoomInfo`, or short `(id, name, kind)`; kind `public`
+        is open to every full member. Who is in them is not set here. Described again, the last description holds."""
         writes = [
             Write(WORLD, "describe_person", {"id": p.id, "row": _described(p)})
             for p in people
             if not (self._forgets and self.forgets(p.id))
         ]
         writes += [
-            Write(WORLD, "describe_room", {"id": id, "row": _room_row(name, kind)})
-            for id, name, kind in rooms
+            Write(WORLD, "describe_room", {"id": room[0], "row": _room_row(room)}) for room in rooms
         ]
         for some in itertools.batched(writes, 500):
             self._store.change(lambda _, some=some: some)  # type: ignore[misc]
@@ -460,55 +467,18 @@ class Memory:
         """
         look = self._reading(reader, at)
         people, key = look.chain(chain), look.links.key(identify(entity))
-        rows = self._believed(look, people, key, mind_only)
+        graph = mind(people[0]) if mind_only else WORLD
+        rows = look.believed(people, key, graph)
         if not rows:
             for person in people:
                 look.one(person)
             known = self._reading(reader).known(entity)  # before it was spoken of: unknown
-            rows = [] if known == key else self._believed(look, people, known, mind_only)
+            rows = [] if known == key else look.believed(people, known, graph)
             key = known
         names = look.names((*people, *(row[5] for row in rows)), [row[6] for row in rows], [key])
         if names.left_out.intersection(people):
             look.one(next(person for person in people if person in names.left_out))
-        refs = tuple(names.person(person) for person in people)
-        if not rows:
-            return Belief(chain=refs, entity=names.entity(key))
-        id, when, since, value, kind, by, room, quote, link, about, retracted, *seen_by = rows[0]
-        members, sight_people, sight_since, sight_until, grades, _ = seen_by
-        # A large audience is not read again: the chain was found to be in it.
-        seen = witnesses_of(
-            members or bar(people), None, sight_people, sight_since, sight_until, grades, {}
-        )
-        row = Row(
-            when, id, kind, by, about, False, room, key, value, "", False, seen.members,
-            seen.sights, retracted=retracted, quote=quote, link=link,
-        )  # fmt: skip
-        return Belief(
-            chain=refs,
-            entity=names.entity(key),
-            value=value,
-            how=answers.how(row, people),
-            since=from_micros(since),
-            evidence=answers.evidence(row, names, grade_of(row, people[0], look.at)),
-        )
-
-    def _believed(
-        self, look: Reading, people: Sequence[str], key: str, mind_only: bool
-    ) -> list[list[Any]]:
-        bars = [f"|{person}|" for person in people]
-        return self._store.read(
-            mind(people[0]) if mind_only else WORLD,
-            "believes",
-            entities=look.links.keys(key),
-            chain=bars,
-            before_last=bars[:-1],
-            **{f"c{i}": bars[min(i, len(bars) - 1)] for i in range(4)},
-            more=bars[4:],
-            first=people[0],
-            last=people[-1],
-            at=look.at,
-            **reading(look.reader),
-        )
+        return belief_of(rows, people, key, names, look.at)
 
     def who_knows(
         self, entity: str, at: datetime | None = None, reader: Reader | None = None
@@ -626,18 +596,20 @@ class Memory:
         scene = scene._replace(names=scene.names._replace(rooms=halls_named))
         may = known.keys() if reader is None else known.keys() & reader.rooms
         wanted = may if rooms is None else [room for room in rooms if room in known]
-        # What would be posted between two people is a direct message, and planned as one.
-        allowed = [room for room in wanted if known[room].kind != "direct"]
         limits = dict.fromkeys(known, small) if isinstance(small, int) else small
+        active = {p.id for p in look.people() if not (p.gone or p.bot or p.private)}
         halls = [
             planning.Hall(
                 id,
-                frozenset(filter(scene.modelled, known[id].here)),
+                known[id].here & active,
                 limits.get(id, answers.SMALL_ROOM),
+                known[id].here & active | ({planning.ANYBODY} if known[id].open else set()),
             )
-            for id in sorted(allowed)
+            # What would be posted between two people is a direct message, and planned as one.
+            for id in sorted(wanted)
+            if known[id].kind != "direct" and not known[id].archived
         ]
-        everyone = {p for hall in halls for p in hall.people}
+        everyone = {p for hall in halls for p in hall.readers}
         everyone |= {p for row in scene.rows[key] for p in row.people}
         readers = look.readers(everyone, undescribed=reader is None)
         return planning.announcement(key, scene, halls, asker, readers)
@@ -669,6 +641,66 @@ class Memory:
         found = answers.by_entity(look.rows("all_statements", graph=mind(me)))
         return answers.context(me, other, found, look.names([me, other], [], found))
 
+    def materialise(self, person: str, depth: int = 2) -> str:
+        """Draws a person's mind as nested perspectives, for people who want to look at it: into a
+        graph of its own, in place of the last drawing. Returns that graph's key.
+
+        A perspective is there where it differs, at any time, from the one it is in: chains of up to
+        `depth` people (at most 4). It is a picture of this moment and follows nothing later.
+        """
+        look = self._reading()
+        one = look.one(person)
+        rows = look.rows("all_statements", graph=mind(one))
+        known = known_people(one, rows)
+        names = look.names(known, [], [])
+        people = [p for p in known if p not in names.left_out]
+        rows = [row._replace(by=None) if row.by in names.left_out else row for row in rows]
+        found = perspectives(one, people, rows, depth)
+        self._store.redraw(drawing(one), drawn(found, people, names.people))
+        return self._store.key(drawing(one))
+
+    def materialised(
+        self, chain: str | Sequence[str], entity: str, at: datetime | None = None
+    ) -> str | None:
+        """What the drawing of its first person's mind says that a chain believes, None is "unknown";
+        for chains up to the depth it was drawn to."""
+        look = self._reading(at=at)
+        people, key = look.chain(chain), look.links.key(identify(entity))
+        rows = self._store.read(
+            drawing(people[0]),
+            "drawn_belief",
+            people=[bar([person]) for person in people],
+            chain=[path_of(people[: n + 1]) for n in range(len(people))],
+            entity=key,
+            at=look.at,
+        )
+        return rows[0][0] if rows else None
+
+    def view(self, person: str) -> View:
+        """One person's own mind, read as that person's database user; a context manager.
+
+        What is common knowledge (names, who wants to be left out, which keys mean the same) is that
+        of this moment.
+        """
+        look, id = self._reading(), identify(person)
+        everyone, rooms = look.people(), look.rooms()
+        if id not in {p.id for p in everyone}:
+            look.one(person)  # says so, with the nearest names
+        reader = look.readers([id])[id]
+        been = {room for [room] in self._store.read(WORLD, "rooms_been", person=id)}
+        left_out = frozenset(p.id for p in everyone if p.private and p.id != id)
+        commons = Commons(
+            names=Names(
+                {p.id: p.name for p in everyone if p.id not in left_out},
+                {r.id: r.name for r in rooms if r.id in reader.rooms | been},
+                {},
+                left_out,
+            ),
+            links=self._reading(reader).links,
+            absent=frozenset(p.id for p in everyone if p.bot or p.gone),
+        )
+        return View(id, self._store.keyhole(mind(id), id), commons)
+
     def _reading(self, reader: Reader | None = None, at: datetime | None = None) -> Reading:
         return Reading(self._store, reader, at)
 
@@ -688,8 +720,12 @@ def _described(person: PersonInfo) -> dict[str, Any]:
     return row | {key: _shown(row[key]) for key in ("name", "handle", "zone")}
 
 
-def _room_row(name: str, kind: str) -> dict[str, Any]:
-    return {"name": _shown(name), "kind": kind, "open": kind == "public"}
+def _room_row(room: RoomInfo | tuple[str, str, str]) -> dict[str, Any]:
+    if isinstance(room, RoomInfo):
+        name, kind, archived = room.name, room.kind, room.archived
+    else:
+        (_, name, kind), archived = room, False
+    return {"name": _shown(name), "kind": kind, "open": kind == "public", "archived": archived}
 
 
 def _shown(name: str) -> str:

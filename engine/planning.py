@@ -22,12 +22,20 @@ SHOWN = 5
 """So many plans are returned."""
 
 
+ANYBODY = ""
+"""Stands for every full member: who reads the open rooms and no other."""
+
+
 class Hall(NamedTuple):
-    """A room one may post to, who is in it, and up to how many a post reaches everybody."""
+    """A room one may post to, who is in it, and up to how many a post reaches everybody.
+
+    `readers`: whoever may read a post there, now or later; `ANYBODY` in a room that is open.
+    """
 
     id: str
     people: frozenset[str]
     small: int
+    readers: frozenset[str]
 
 
 class May(Protocol):
@@ -86,27 +94,40 @@ def announcement(
 def handoff_text(answer: Handoff, scene: Scene, reader: May) -> str:
     """The message that hands it over: only what its recipient may read, in plain lines."""
     lines = [f"Handover from {answer.from_person.name} to {answer.to_person.name}"]
-    told = {one.entity.id: f"• {one.entity.name}: {one.value}" for one in answer.lacks}
-    told |= {
-        one.entity.id: f"• {one.entity.name}: {one.value} (no longer {one.holds})"
-        for one in answer.wrong
-    }
-    lines += [line for entity, line in told.items() if _readable_truth(entity, scene, reader)]
+    held = {one.entity.id: one.holds for one in answer.wrong}
+    for entity in (*(one.entity.id for one in answer.lacks), *held):
+        source = _source_for(entity, scene, reader)
+        if source is not None:
+            old = f" (no longer {held[entity]})" if entity in held else ""
+            lines.append(f"• {source.name}: {source.value}{old}")
     for one in answer.promises:
+        source = _source_for(one.entity.id, scene, reader)
         own = readable(scene.rows[one.entity.id], reader.person, reader.rooms)
-        if one.evidence.event in {row.id for row in own} and _readable_truth(
-            one.entity.id, scene, reader
-        ):
+        if source is not None and one.evidence.event in {row.id for row in own}:
             lines.append(
-                f"• {one.to.name} was told {one.entity.name}: {one.told}; it is now {one.actual}"
+                f"• {one.to.name} was told {source.name}: {one.told}; it is now {source.value}"
             )
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
-def _readable_truth(entity: str, scene: Scene, reader: May) -> bool:
+def _source_for(entity: str, scene: Scene, reader: May) -> Row | None:
+    """The statement of the current value that a recipient may read, called as it is called there."""
     rows = scene.rows[entity]
     truth = decisions(rows, scene.at)[-1]
-    return bool(_sources(truth, readable(rows, reader.person, reader.rooms), scene.at))
+    own = readable(rows, reader.person, reader.rooms)
+    return _best_source(rows, truth, _sources(truth, own, scene.at), own)
+
+
+def _best_source(
+    rows: Iterable[Row], truth: Row, ids: frozenset[str], own: Iterable[Row]
+) -> Row | None:
+    """The decision itself, or the newest statement among `ids`, with the first name in `own`."""
+    usable = [row for row in rows if row.id in ids]
+    if not usable:
+        return None
+    best = max(usable, key=lambda row: (row.id == truth.id, row.decides, row.moment))
+    called = min((row for row in own if row.name), key=lambda row: row.moment, default=best)
+    return best._replace(name=called.name or best.entity)
 
 
 def _worthwhile(plans: Sequence[Plan]) -> list[Plan]:
@@ -156,7 +177,7 @@ def _sources(truth: Row, own: Sequence[Row], at: int) -> frozenset[str]:
 
 def _drafts(case: _Case, halls: Iterable[Hall]) -> Iterator[_Draft]:
     useful = sorted(
-        (hall for hall in halls if _common(case, hall.people) and _reach(case, hall) & case.wrong),
+        (hall for hall in halls if _common(case, hall.readers) and _reach(case, hall) & case.wrong),
         key=lambda h: (-len(_reach(case, h) & case.wrong), len(_reach(case, h)), h.id),
     )[:EXACT]
     for size in range(UNION + 1):
@@ -214,19 +235,18 @@ def _post(case: _Case, entity: Ref, hall: Hall) -> Post:
     named = () if len(hall.people) <= hall.small else sorted(_reach(case, hall) - {case.asker})
     return Post(
         to=Recipient(room=case.scene.names.room(hall.id)),
-        text=_text(case, entity, hall.people),
+        text=_text(case, entity, hall.readers),
         mentions=tuple(case.scene.names.person(person) for person in named),
     )
 
 
 def _text(case: _Case, entity: Ref, people: Iterable[str]) -> str:
-    """The value and its source: the decision, or the newest statement that all of them may read."""
+    """The value and its source, from a statement of it that all of them may read."""
     common = _common(case, people)
-    readable_by_all = (row for row in case.rows if row.id in common)
-    source = max(
-        readable_by_all, key=lambda row: (row.id == case.truth.id, row.decides, row.moment)
-    )
+    shared = [row for row in case.rows if row.id in common]
+    source = _best_source(shared, case.truth, common, shared)
+    assert source is not None, entity.id
     shown = evidence(source, case.scene.names)
     who = f" ({shown.speaker.name}, {shown.at:%d %b %Y})" if shown.speaker else ""
     link = f"\n{shown.link}" if shown.link else ""
-    return f"{entity.name} is now: {source.value}{who}{link}"
+    return f"{source.name} is now: {source.value}{who}{link}"

@@ -221,7 +221,7 @@ ORDER BY l.at, l.name, l.entity
 
 // -- rooms --
 // Every room, who is in it now, and whether it is open to every full member.
-MATCH (r:Room) RETURN r.id, r.name, r.open, r.here, r.kind
+MATCH (r:Room) RETURN r.id, r.name, r.open, r.here, r.kind, r.archived
 
 // -- entities --
 // The entities that were spoken of where the reader may read, and how they were first called there.
@@ -382,6 +382,10 @@ MATCH (e:Event) WHERE e.entity IS NULL AND e.source CONTAINS $person RETURN e.id
 // The rooms somebody is in.
 MATCH (r:Room) WHERE r.here CONTAINS $bar RETURN r.id, r.here
 
+// -- rooms_been --
+// The rooms somebody ever came into.
+MATCH (m:Move {person: $person}) RETURN DISTINCT m.room
+
 // -- known_person --
 // Whether anything is left of a person beside statements.
 MATCH (p:Person {id: $person}) RETURN p.id
@@ -415,3 +419,41 @@ MATCH (e:Event {unsettled: true}) RETURN e.id LIMIT $most
 // -- delete_stale_audiences --
 // Deletes large audiences with somebody in them that no statement refers to any more.
 MATCH (a:Audience) WHERE a.members CONTAINS $bar DELETE a
+
+// -- draw_perspectives --
+// The perspectives of a mind that is drawn into an empty graph: `chain` A>B is what A thinks that B
+// believes, `person` its last one. The first also holds, as `people`, whom the mind knows.
+UNWIND $rows AS row CREATE (p:Perspective) SET p = row
+
+// -- draw_values --
+// The values that are believed in a drawn mind; the one without a name stands for "unknown".
+UNWIND $rows AS row CREATE (v:Value) SET v = row
+
+// -- draw_inherits --
+// In which perspective each one is; both named by their number, which is the order of creation.
+UNWIND $rows AS row
+MATCH (p:Perspective) WHERE ID(p) = row[0]
+MATCH (outer:Perspective) WHERE ID(outer) = row[1]
+CREATE (p)-[:INHERITS]->(outer)
+
+// -- draw_beliefs --
+// What a perspective holds where it differs from the one it is in, from `t` until before `until`;
+// `active`: it still does. `via` is how it was learned, `retained` where somebody was absent.
+UNWIND $rows AS row
+MATCH (p:Perspective) WHERE ID(p) = row.from
+MATCH (v:Value) WHERE ID(v) = row.to
+CREATE (p)-[b:BELIEVES]->(v) SET b = row.belief
+
+// -- drawn_belief --
+// What a drawn mind says that a chain believes at a moment: from the chain's own perspective, or
+// the nearest one that is drawn, outwards to the first that says something of its own. Nothing for a
+// chain with somebody the mind does not know.
+MATCH (mind:Perspective {depth: 1}) WHERE all(x IN $people WHERE mind.people CONTAINS x)
+MATCH (p:Perspective) WHERE p.chain IN $chain
+WITH max(p.depth) AS deepest
+MATCH (p:Perspective {depth: deepest}) WHERE p.chain IN $chain
+MATCH (p)-[:INHERITS*0..3]->(q:Perspective)-[b:BELIEVES {entity: $entity}]->(v:Value)
+WHERE b.t <= $at AND (b.active OR b.until > $at)
+RETURN CASE WHEN v.unknown THEN NULL ELSE v.name END AS value, b.via AS via, b.event AS event,
+       q.depth AS depth
+ORDER BY depth DESC LIMIT 1

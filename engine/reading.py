@@ -64,13 +64,14 @@ class PersonInfo(NamedTuple):
 
 
 class RoomInfo(NamedTuple):
-    """`open`: every full member may read it. `here`: who is in it now."""
+    """`open`: every full member may read it. `here`: who is in it now. `archived`: nobody can write."""
 
     id: str
     name: str
-    open: bool
-    here: frozenset[str]
-    kind: str
+    open: bool = False
+    here: frozenset[str] = frozenset()
+    kind: str = ""
+    archived: bool = False
 
 
 def is_id(text: str) -> bool:
@@ -133,8 +134,8 @@ class Reading:
         """Every room, in the order of their ids."""
         rows = self._store.read(WORLD, "rooms")
         return sorted(
-            RoomInfo(id, name or id, bool(open_), unbar(here), kind or "")
-            for id, name, open_, here, kind in rows
+            RoomInfo(id, name or id, bool(open_), unbar(here), kind or "", bool(archived))
+            for id, name, open_, here, kind, archived in rows
         )
 
     def entities(self) -> dict[str, str]:
@@ -209,7 +210,10 @@ class Reading:
             [k for k in known if k.casefold() == key.casefold()],
             [k for k, name in known.items() if folded(name) == wanted],
         ):
-            if len(same) == 1:
+            if len(same) > 1:
+                which = ", ".join(sorted(same))
+                raise UnknownEntity(f"More than one decision is called {quoted(entity)}: {which}.")
+            if same:
                 return same[0]
         return None
 
@@ -258,6 +262,8 @@ class Reading:
             entities=self.links.keys(entity),
             chain=bars,
             before_last=bars[:-1],
+            **{f"c{i}": bars[min(i, len(bars) - 1)] for i in range(4)},
+            more=bars[4:],
             first=chain[0],
             last=chain[-1],
             at=self.at,
@@ -364,7 +370,7 @@ def belief_of(
     if not rows:
         return Belief(chain=refs, entity=about)
     id, when, since, value, kind, by, room, quote, link, told, retracted, *seen_by = rows[0]
-    members, people, sight_since, sight_until, grades = seen_by
+    members, people, sight_since, sight_until, grades, *_ = seen_by
     # A large audience is not read again: the chain was found to be in it.
     seen = witnesses_of(members or bar(chain), None, people, sight_since, sight_until, grades, {})
     row = Row(

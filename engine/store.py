@@ -13,9 +13,9 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import redis
@@ -139,6 +139,36 @@ class Store:
             raise StoreUnavailable("The memory is too busy: others kept writing first. Try again.")
         return written
 
+    def redraw(self, graph: str, queries: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """Writes a graph anew, in place of what it held, as one. Not for what is also written otherwise."""
+        texts = [_text(query, params) for query, params in queries]
+        with self._writing:
+            self._again(lambda: self._redraw(self.key(graph), texts))
+
+    def wipe(self, graphs: str) -> None:
+        """Deletes the graphs whose short name matches a pattern like `view:*`."""
+        with self._writing:
+            for key in self._again(lambda: list(self._keys(graphs))):
+                self._again(partial(self._redraw, str(key), []))
+
+    def _redraw(self, key: str, texts: Sequence[str]) -> None:
+        pipe: Any
+        with self._node.pipeline(transaction=True) as pipe:
+            pipe.watch(key)
+            known = pipe.exists(key)
+            pipe.multi()
+            if known:
+                pipe.execute_command("GRAPH.DELETE", key)
+            for text in texts:
+                pipe.execute_command("GRAPH.QUERY", key, text, "--compact")
+            try:
+                pipe.execute()
+            except redis.WatchError:
+                pass  # somebody else has drawn it, or deleted it, just now
+            else:
+                return
+        self._redraw(key, texts)
+
     def journal(self, key: str, members: dict[str, float]) -> None:
         """Adds members to a sorted set of the workspace; known ones keep their place."""
         if members:
@@ -209,7 +239,7 @@ class Store:
         given = pool.connection_kwargs
         kept = {k: v for k, v in given.items() if k in _CARRIED or k.startswith("ssl_")}
         if isinstance(pool, SentinelConnectionPool):
-            kept["host"], kept["port"] = pool.get_master_address()
+            kept["host"], kept["port"] = pool.get_master_address()  # type: ignore[no-untyped-call]
         kinds = (UnixDomainSocketConnection, SSLConnection, Connection)
         kind: Any = next(kind for kind in kinds if issubclass(pool.connection_class, kind))
         own = redis.ConnectionPool(
@@ -435,9 +465,16 @@ def _translated() -> Iterator[None]:
 
 
 def known_workspaces(client: redis.Redis | redis.RedisCluster) -> tuple[str, ...]:
-    """The ids of the workspaces on a server, in order."""
+    """The ids of the workspaces on a server, in order; raises when it is no FalkorDB."""
     with _translated():
         found: Any = client.smembers(WORKSPACES)
+        try:
+            client.execute_command("GRAPH.RO_QUERY", "so:nothing", "RETURN 1")  # type: ignore[no-untyped-call]
+        except redis.ResponseError as error:
+            if "unknown command" in str(error).lower():
+                raise StoreRefused("The server is no FalkorDB: it knows no graphs.") from error
+            if "empty key" not in str(error):
+                raise
     return tuple(sorted(found))
 
 

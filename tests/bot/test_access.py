@@ -396,7 +396,6 @@ def rooms(*some: Room) -> dict[str, Room]:
 VAULT = Room(id="P1", name="vault", kind="private", members=frozenset({ANN, BO}))
 
 
-@pytest.mark.xfail(reason="engine: a public room's post is planned for the people in it only")
 def test_a_public_room_is_read_by_more_than_the_people_in_it(memory: Memory) -> None:
     """Everybody in #product is in #vault as well, and everybody else can open #product."""
     it = Scribe(rooms(VAULT, Room(id="C2", name="product", members=frozenset({ANN, BO}))))
@@ -411,7 +410,6 @@ def test_a_public_room_is_read_by_more_than_the_people_in_it(memory: Memory) -> 
     assert unreadable_to_a_recipient(it.office, answer) == []
 
 
-@pytest.mark.xfail(reason="engine: posts name the entity as the asker reads it")
 def test_a_post_calls_things_as_its_recipients_may_read_them(memory: Memory) -> None:
     it = Scribe(rooms(VAULT, Room(id="C1", name="general", members=frozenset({ANN, BO, GIL}))))
     it.says("P1", BO, "SecreT-1: sell")
@@ -429,7 +427,6 @@ def test_a_post_calls_things_as_its_recipients_may_read_them(memory: Memory) -> 
     assert all("SecreT" not in p.text for p in posts if GIL in it.office.recipients(p.to))
 
 
-@pytest.mark.xfail(reason="engine: the text carries the value as the asker reads it")
 def test_a_handover_says_things_as_its_recipient_may_read_them(memory: Memory) -> None:
     general = Room(id="C1", name="general", members=frozenset({ANN, BO}))
     it = Scribe(rooms(VAULT, general, Room(id="C3", name="far", members=frozenset({GIL}))))
@@ -464,7 +461,6 @@ def test_a_handover_carries_what_its_recipient_reads_as_well(
 # --- names that only private talk knows -----------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="bot/perception.py: a report makes a person of whoever it is about")
 def test_somebody_who_was_only_spoken_of_in_private_is_nobody_to_others(
     workspace: conftest.Workspace,
 ) -> None:
@@ -483,7 +479,6 @@ def test_what_a_guest_may_not_read_does_not_decide_what_is_read_out_of_the_guest
     compared(workspace, it.office, DEE, [("whoknows", "ship-7"), ("status", "")])
 
 
-@pytest.mark.xfail(reason="bot/context.py: programs are among the names that settle")
 def test_a_program_of_a_private_room_is_not_read_as_a_name_elsewhere(
     workspace: conftest.Workspace,
 ) -> None:
