@@ -7,6 +7,7 @@ may not read does not exist for the answer, in any step of it.
 import itertools
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, Self, cast
 import platformdirs
 from pydantic import ValidationError
 
-from engine import answers, planning
+from engine import answers, forks, planning
 from engine.answers import Names
 from engine.beliefs import (
     Announcement,
@@ -33,7 +34,7 @@ from engine.beliefs import (
     WhoKnows,
     WrongAboutOthers,
 )
-from engine.errors import InvalidInput
+from engine.errors import InvalidInput, UnknownPerson
 from engine.events import (
     Enter,
     Event,
@@ -122,6 +123,7 @@ class Memory:
         if not is_id(sid):
             raise InvalidInput("A workspace's id is made of letters, digits, - and _.")
         self.sid = sid
+        self._another = partial(Memory, url=url, state=state, secret=secret)
         self._server: Server | None = None
         if url is None:
             folder = Path(state) if state else platformdirs.user_state_path("secondorder")
@@ -254,6 +256,7 @@ class Memory:
         )
         self._store.wipe(drawing("*"))  # a drawing shows what others think of them, too
         self._store.erase(mind(id), id, notes)
+        self._in_forks(lambda fork: fork.forget(person, notes))
 
     def forgets(self, person: str) -> bool:
         """Whether somebody with this id was forgotten."""
@@ -277,6 +280,7 @@ class Memory:
             self._reading().one(person)  # says so, with the nearest names
         self._store.change(lambda _: [Write(WORLD, "opt", {"id": id, "private": out})])
         self._store.wipe(drawing("*"))
+        self._in_forks(lambda fork: fork.optout(person, out))
 
     def describe(
         self,
@@ -675,6 +679,25 @@ class Memory:
             at=look.at,
         )
         return rows[0][0] if rows else None
+
+    def fork(self, name: str) -> "Memory":
+        """A copy of this workspace as it is now, under a new id: the world, every mind and the notes.
+        What is recorded in either never shows in the other, but who is forgotten or left out here
+        is so in its forks. Close it, or `drop` it."""
+        if not is_id(name):
+            raise InvalidInput("A workspace's id is made of letters, digits, - and _.")
+        forks.fork(self._store, name)
+        return self._another(name)
+
+    def drop(self) -> None:
+        """Deletes this fork, and closes it; nothing but a fork can be dropped."""
+        forks.drop(self._store)
+        self.close()
+
+    def _in_forks(self, do: Callable[["Memory"], None]) -> None:
+        for name in self._store.forks():
+            with self._another(name) as fork, suppress(UnknownPerson):
+                do(fork)
 
     def view(self, person: str) -> View:
         """One person's own mind, read as that person's database user; a context manager.

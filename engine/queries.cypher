@@ -457,3 +457,19 @@ WHERE b.t <= $at AND (b.active OR b.until > $at)
 RETURN CASE WHEN v.unknown THEN NULL ELSE v.name END AS value, b.via AS via, b.event AS event,
        q.depth AS depth
 ORDER BY depth DESC LIMIT 1
+
+// -- mark_fork --
+// Which workspace this one is a fork of.
+MATCH (s:Schema) SET s.fork_of = $source
+
+// -- fork_of --
+// Which workspace this one is a fork of, if it is one.
+MATCH (s:Schema) RETURN s.fork_of
+
+// -- nodes --
+// How many nodes a graph has.
+MATCH (n) RETURN count(n)
+
+// -- edges --
+// How many edges a graph has.
+MATCH ()-[e]->() RETURN count(e)

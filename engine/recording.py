@@ -416,29 +416,35 @@ class _Recall:
         return [write for id in affected for write in self._writes(id)]
 
     def _with_edits(self, ids: Sequence[str]) -> list[str]:
-        """The ids that are known statements and their later versions; earlier ones are loaded."""
+        """The ids that are known statements and their other versions; earlier ones are loaded."""
         affected: list[str] = []
         waiting = list(dict.fromkeys(ids))
         while waiting:
             self._load(waiting)
             affected += [id for id in waiting if id in self._statements and id not in affected]
-            waiting = [
-                mark.id
-                for id in waiting
-                for mark in self._marks.get(id, [])
-                if isinstance(mark, Say) and mark.edits == id and mark.id not in affected
-            ]
+            first = {self._first(id) for id in waiting} | set(waiting)
+            self._load(sorted(first - self._marks.keys()))
+            versions = {v.id for id in first for v in self._versions(id)}
+            waiting = sorted(versions - set(affected))
         earlier = self._earlier(affected)
         while earlier:
             self._load(earlier)
             earlier = self._earlier(earlier)
         return affected
 
+    def _first(self, id: str) -> str:
+        """The version that this one says it was edited from, or itself."""
+        known = self._statements.get(id)
+        return known.edits or id if isinstance(known, Say) else id
+
+    def _versions(self, first: str) -> list[Say]:
+        """What was edited from a version, as far as it is known."""
+        marks = self._marks.get(first, [])
+        return [mark for mark in marks if isinstance(mark, Say) and mark.edits == first]
+
     def _earlier(self, ids: Iterable[str]) -> list[str]:
-        known = (self._statements.get(id) for id in ids)
-        return [
-            s.edits for s in known if isinstance(s, Say) and s.edits and s.edits not in self._marks
-        ]
+        first = {self._first(id) for id in ids}
+        return sorted(first - self._marks.keys())
 
     def _load(self, ids: Sequence[str]) -> None:
         stored = self._reads("sources", ids=list(ids))
@@ -492,11 +498,14 @@ class _Recall:
         return derive(statement, roster, notices, edited, absent)
 
     def _edited(self, statement: Statement) -> Statement | None:
-        """The known version that this one was edited from; only an earlier one can be."""
-        old = self._statements.get(statement.edits or "") if isinstance(statement, Say) else None
-        if old is None or (micros(old), old.id) >= (micros(statement), statement.id):
+        """The version that this one replaced: the newest known one before it."""
+        if not isinstance(statement, Say) or not statement.edits:
             return None
-        return old
+        ids = [statement.edits, *(version.id for version in self._versions(statement.edits))]
+        known = [self._statements[id] for id in ids if id in self._statements]
+        moment = (micros(statement), statement.id)
+        before = [old for old in known if (micros(old), old.id) < moment]
+        return max(before, key=lambda old: (micros(old), old.id), default=None)
 
     def _private(self, id: str) -> frozenset[str]:
         """Who pressed something in private about the statement, or about what it was edited from."""

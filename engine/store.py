@@ -44,6 +44,7 @@ SCHEMA = 1
 WORKSPACES = "so:workspaces"
 _TRIES = 400  # of an optimistic transaction; each failure means that somebody else succeeded
 _PAUSE = 0.05  # seconds at most between two of them, drawn anew so that two do not keep step
+_LONG = 120.0  # seconds to wait for a copy: a whole workspace is written in one go
 _LOST = (
     redis.ConnectionError,
     redis.TimeoutError,
@@ -79,6 +80,44 @@ class Reads(Protocol):
     """What a decision may look at, inside its own transaction."""
 
     def __call__(self, query: str, **params: Any) -> Rows: ...
+
+
+type Command = tuple[str | bytes | int, ...]
+
+
+class Wire:
+    """A connection to one server, spoken to in bytes: what a key is dumped as is no text."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def ask(self, *command: str | bytes | int) -> Any:
+        self._connection.send_command(*command)
+        return self._answer()
+
+    def together(self, *commands: Command) -> list[Any] | None:
+        """What each answered, in one MULTI/EXEC; None when something watched was changed."""
+        packed = self._connection.pack_commands([("MULTI",), *commands, ("EXEC",)])
+        self._connection.send_packed_command(packed)
+        refused: list[StoreRefused] = []
+        for _ in range(len(commands) + 1):
+            try:
+                self._answer()
+            except StoreRefused as error:
+                refused.append(error)
+        try:
+            answers: list[Any] | None = self._answer()
+        except StoreRefused as error:
+            raise (refused or [error])[0] from error
+        with _translated():
+            for answer in answers or ():
+                if isinstance(answer, redis.ResponseError):
+                    raise answer
+        return answers
+
+    def _answer(self) -> Any:
+        with _translated():
+            return self._connection.read_response(disable_decoding=True, timeout=_LONG)
 
 
 class Graphs(Protocol):
@@ -122,7 +161,7 @@ class Store:
 
     def key(self, graph: str) -> str:
         """The key of a graph; the hash tag keeps a workspace on one node of a cluster."""
-        return f"so:{{{self._sid}}}:{graph}"
+        return key_of(self._sid, graph)
 
     def read(self, graph: str, query: str, **params: Any) -> Rows:
         """The rows of one read; none when the graph does not exist."""
@@ -290,14 +329,61 @@ class Store:
     def _keys(self, pattern: str) -> Iterator[Any]:
         return iter(self._node.scan_iter(self.key(pattern), count=1000))
 
+    @property
+    def sid(self) -> str:
+        return self._sid
+
+    @contextmanager
+    def wire(self, sid: str | None = None) -> Iterator[Wire]:
+        """A connection to the server on which a workspace lies (default: this one)."""
+        with _translated():
+            pool: Any = self._node_of(sid or self._sid).connection_pool
+            connection = pool.get_connection()
+            try:
+                yield Wire(connection)
+            finally:
+                connection.disconnect()  # whatever it watched, or had still to say, goes with it
+                pool.release(connection)
+
+    def list_fork(self, name: str) -> None:
+        """Notes that there will be a fork, before it is made."""
+        self._again(lambda: self._node.sadd(self.key("forks"), name))
+        self._again(lambda: self._client.sadd(WORKSPACES, name))
+
+    def unlist_fork(self, origin: str, name: str) -> None:
+        """Notes that there is no such fork."""
+        self._again(lambda: self._client.srem(WORKSPACES, name))
+        self._again(lambda: self._node_of(origin).srem(key_of(origin, "forks"), name))
+
+    def drop_users(self, people: Iterable[str]) -> None:
+        """Deletes the ACL users of people, where they have one."""
+        for server in self._servers():
+            for person in people:
+                self._again(partial(self._drop_user, person, server))
+
+    def forks(self) -> list[str]:
+        """The forks of this workspace that are there, by name."""
+        found: Any = self._again(lambda: self._node.smembers(self.key("forks")))
+        return [
+            name
+            for name in sorted(found)
+            if self._again(partial(self._exists, key_of(name, "world"), name))
+        ]
+
+    def _exists(self, key: str, sid: str) -> bool:
+        return bool(self._node_of(sid).exists(key))
+
     # ---------------------------------------------------------------------------- inside
 
     @property
     def _node(self) -> redis.Redis:
         """The server that holds the workspace; in a cluster, one of its nodes."""
+        return self._node_of(self._sid)
+
+    def _node_of(self, sid: str) -> redis.Redis:
         if isinstance(self._client, redis.Redis):
             return self._client
-        node = self._client.get_node_from_key(self.key("world"))  # type: ignore[no-untyped-call]
+        node = self._client.get_node_from_key(key_of(sid, "world"))  # type: ignore[no-untyped-call]
         return self._client.get_redis_connection(node)
 
     def _servers(self) -> list[redis.Redis]:
@@ -440,6 +526,18 @@ def _rows(client: Any, name: str, query: str, params: dict[str, Any]) -> Rows:
         raise
     rows: Rows = QueryResult(Graph(client, name), answer).result_set
     return rows
+
+
+def key_of(sid: str, graph: str) -> str:
+    """The key of a workspace's graph, or of something beside its graphs."""
+    return f"so:{{{sid}}}:{graph}"
+
+
+def query(
+    key: str, name: str, params: dict[str, Any] | None = None, *, read: bool = False
+) -> Command:
+    """The command that runs a query."""
+    return ("GRAPH.RO_QUERY" if read else "GRAPH.QUERY", key, _text(name, params or {}))
 
 
 def _text(query: str, params: dict[str, Any]) -> str:

