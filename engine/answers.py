@@ -16,6 +16,7 @@ from engine.beliefs import (
     FalseBelief,
     Handoff,
     Holding,
+    Hop,
     How,
     Lacking,
     LateUse,
@@ -30,6 +31,7 @@ from engine.beliefs import (
     WrongAboutOthers,
 )
 from engine.events import Grade
+from engine.paths import Passing, way
 from engine.rules import (
     FOREVER,
     Chain,
@@ -449,6 +451,21 @@ def explanation(chain: Chain, entity: str, scene: Scene) -> Explanation:
         entity=scene.names.entity(entity),
         value=held.row.value if held else None,
         steps=tuple(steps),
+        path=tuple(_hop(one, scene) for one in way(rows, chain, scene.at)),
+    )
+
+
+def _hop(one: Passing, scene: Scene) -> Hop:
+    row, names = one.row, scene.names
+
+    def shown(person: str | None) -> Ref | None:
+        return None if person is None or person in names.left_out else names.person(person)
+
+    return Hop(
+        from_person=shown(row.by),
+        to_person=shown(one.to),
+        how=how(row, (one.to,)),
+        evidence=evidence(row, names, grade_of(row, one.to, scene.at)),
     )
 
 

@@ -235,13 +235,32 @@ class Step(_Answer):
     decisive: bool
 
 
+class Hop(_Answer):
+    """One statement that passed a value on; in JSON `from` and `to`, None for nobody in particular
+    and for who wants to be left out."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", serialize_by_alias=True, validate_by_name=True
+    )
+
+    from_person: Ref | None = Field(alias="from")
+    to_person: Ref | None = Field(alias="to")
+    how: How
+    evidence: Evidence
+
+
 class Explanation(_Answer):
-    """The chain of events behind a belief, oldest first."""
+    """The chain of events behind a belief, oldest first.
+
+    `path`: how the value reached the chain's last person from whoever decided it, or from as far back
+    as can be seen; empty where that person was there when it was decided, or brought it up.
+    """
 
     chain: tuple[Ref, ...]
     entity: Ref
     value: str | None
     steps: tuple[Step, ...]
+    path: tuple[Hop, ...] = ()
 
 
 class Change(_Answer):
