@@ -12,6 +12,7 @@
 It knows people, rooms, entities and events, and refuses to know any platform, language or model.
 """
 
+from engine.directory import PersonInfo
 from engine.errors import (
     InvalidInput,
     NotAllowed,
@@ -21,7 +22,7 @@ from engine.errors import (
     UnknownPerson,
 )
 from engine.memory import Memory, workspaces
-from engine.reading import PersonInfo, Reader, RoomInfo, identify, nearest
+from engine.reading import Reader, RoomInfo, identify, nearest
 from engine.view import View
 
 __all__ = [

@@ -34,6 +34,7 @@ from engine.beliefs import (
     WhoKnows,
     WrongAboutOthers,
 )
+from engine.directory import Directory, PersonInfo
 from engine.errors import InvalidInput, UnknownPerson
 from engine.events import (
     Enter,
@@ -53,7 +54,6 @@ from engine.links import folded
 from engine.perspectives import drawing, drawn, known_people, path_of, perspectives
 from engine.reading import (
     ALWAYS,
-    PersonInfo,
     Reader,
     Reading,
     RoomInfo,
@@ -141,6 +141,7 @@ class Memory:
         self._numbers = itertools.count()
         self._session = secrets.token_hex(4)
         self._clock = 0
+        self._directory = Directory(self._store)
         self._forgets = bool(self._store.read(WORLD, "forgotten"))
 
     def close(self) -> None:
@@ -189,8 +190,7 @@ class Memory:
     ) -> Belief:
         """The current value of an entity, None where nothing was decided."""
         look = self._reading(reader, at)
-        key = look.known(entity)
-        return answers.truth(key, look.scene([key]))
+        return answers.truth(*look.scene_of(entity))
 
     def alias(self, name: str, entity: str, *, room: str | None = None) -> None:
         """A name means an entity, for who may read `room` (default: everybody)."""
@@ -265,7 +265,7 @@ class Memory:
 
     def _settled_by(self, person: str) -> frozenset[str]:
         """The statements of a person that settled a value, as things stand."""
-        scene = self._reading().scene(None)
+        scene = self._reading().scene()
         made = [row for rows in scene.rows.values() for row in decisions(rows, ALWAYS)]
         return frozenset(row.id for row in made if row.by == person)
 
@@ -470,18 +470,19 @@ class Memory:
         `mind_only`: read from the mind of the chain's first person instead of from the world.
         """
         look = self._reading(reader, at)
-        people, key = look.chain(chain), look.links.key(identify(entity))
+        people, key = look.chain(chain), identify(entity)
         graph = mind(people[0]) if mind_only else WORLD
         rows = look.believed(people, key, graph)
-        if not rows:
+        if not rows or look.directory.left_out.intersection(people):
             for person in people:
                 look.one(person)
+        if not rows:
             known = self._reading(reader).known(entity)  # before it was spoken of: unknown
-            rows = [] if known == key else look.believed(people, known, graph)
+            rows = [] if known == look.links.key(key) else look.believed(people, known, graph)
             key = known
-        names = look.names((*people, *(row[5] for row in rows)), [row[6] for row in rows], [key])
-        if names.left_out.intersection(people):
-            look.one(next(person for person in people if person in names.left_out))
+        key = look.links.key(key)
+        # Called by its key in the row that counts, it has no other name that would be worth a read.
+        names = look.names([] if rows and rows[0][-1] is None else [key])
         return belief_of(rows, people, key, names, look.at)
 
     def who_knows(
@@ -490,8 +491,7 @@ class Memory:
         """Who holds the current value, who an old one, who could have seen it, who is wrong about
         whom."""
         look = self._reading(reader, at)
-        key = look.known(entity)
-        return answers.who_knows(key, look.scene([key]))
+        return answers.who_knows(*look.scene_of(entity))
 
     def false_beliefs(
         self,
@@ -516,9 +516,8 @@ class Memory:
     ) -> Misinformed:
         """Both orders at once: held values that are not current, wrong ideas of what others hold."""
         look = self._reading(reader, at)
-        key = None if entity is None else look.known(entity)
+        scene = look.scene() if entity is None else look.scene_of(entity)[1]
         who = None if person is None else look.one(person)
-        scene = look.scene(None if key is None else [key])
         return Misinformed(
             beliefs=tuple(answers.false_beliefs(scene, who)),
             wrong_about_others=tuple(answers.all_wrong_about_others(scene, who)),
@@ -528,7 +527,7 @@ class Memory:
         """What a statement looks like now that it is recorded."""
         look = self._reading()
         [row] = [r for r in look.rows("statements", [event.entity]) if r.id == event.id]
-        names = look.names([row.by], [row.room], [row.entity])
+        names = look.names([row.entity])
         shown = answers.evidence(row, names, "stated")
         return Recorded(entity=names.entity(row.entity), value=row.value, evidence=shown)
 
@@ -538,7 +537,7 @@ class Memory:
         """What b lacks or has wrong that a knows, and what a told others that has changed since."""
         look = self._reading(reader, at)
         one, other = look.pair(a, b)
-        scene = look.scene(None, [one, other])
+        scene = look.scene()
         answer = answers.handoff(one, other, scene)
         recipient = look.readers([other], undescribed=reader is None)[other]
         return answer.model_copy(update={"text": planning.handoff_text(answer, scene, recipient)})
@@ -549,7 +548,7 @@ class Memory:
         """What both know, and know that the other knows."""
         look = self._reading(reader, at)
         one, other = look.pair(a, b)
-        scene = look.scene(None, [one, other])
+        scene = look.scene()
         shared = answers.common_ground(one, other, scene)
         people = (scene.names.person(one), scene.names.person(other))
         return CommonGround(people=people, shared=tuple(shared))
@@ -563,18 +562,18 @@ class Memory:
     ) -> Explanation:
         """The events a belief rests on, oldest first."""
         look = self._reading(reader, at)
-        people, key = look.chain(chain), look.known(entity)
+        people = look.chain(chain)
+        key, scene = look.scene_of(entity)
         for person in people:
             look.one(person)
-        return answers.explanation(people, key, look.scene([key], people))
+        return answers.explanation(people, key, scene)
 
     def timeline(
         self, entity: str, at: datetime | None = None, reader: Reader | None = None
     ) -> Timeline:
         """The decisions about an entity, oldest first."""
         look = self._reading(reader, at)
-        key = look.known(entity)
-        scene = look.scene([key])
+        key, scene = look.scene_of(entity)
         changes = answers.timeline(scene.rows[key], scene)
         return Timeline(entity=scene.names.entity(key), changes=tuple(changes))
 
@@ -593,9 +592,8 @@ class Memory:
         in a room reaches everybody there; in a larger one it reaches those it mentions.
         """
         look = self._reading(reader, at)
-        key = look.known(entity)
+        key, scene = look.scene_of(entity)
         known = {room.id: room for room in look.rooms()}
-        scene = look.scene([key])
         halls_named = scene.names.rooms | {id: room.name for id, room in known.items()}
         scene = scene._replace(names=scene.names._replace(rooms=halls_named))
         may = known.keys() if reader is None else known.keys() & reader.rooms
@@ -621,17 +619,16 @@ class Memory:
     def mind_of(self, person: str, reader: Reader | None = None) -> Mind:
         """What one person is thought to know."""
         look = self._reading(reader)
-        one = look.one(person)
-        scene = look.scene(None, [one])
+        one, scene = look.one(person), look.scene()
         return Mind(person=scene.names.person(one), holds=tuple(answers.holdings(one, scene)))
 
     def late_uses(self, reader: Reader | None = None) -> tuple[LateUse, ...]:
         """Who went on acting on a value after it had been changed, newest first."""
-        return tuple(answers.late_uses(self._reading(reader).scene(None)))
+        return tuple(answers.late_uses(self._reading(reader).scene()))
 
     def timelines(self, reader: Reader | None = None) -> tuple[Timeline, ...]:
         """The decisions about every entity, by its key."""
-        scene = self._reading(reader).scene(None)
+        scene = self._reading(reader).scene()
         return tuple(
             Timeline(entity=scene.names.entity(e), changes=tuple(answers.timeline(rows, scene)))
             for e, rows in sorted(scene.rows.items())
@@ -643,7 +640,7 @@ class Memory:
         look = self._reading()
         me, other = look.one(person), look.one(talking_to)
         found = answers.by_entity(look.rows("all_statements", graph=mind(me)))
-        return answers.context(me, other, found, look.names([me, other], [], found))
+        return answers.context(me, other, found, look.names(found))
 
     def materialise(self, person: str, depth: int = 2) -> str:
         """Draws a person's mind as nested perspectives, for people who want to look at it: into a
@@ -656,7 +653,7 @@ class Memory:
         one = look.one(person)
         rows = look.rows("all_statements", graph=mind(one))
         known = known_people(one, rows)
-        names = look.names(known, [], [])
+        names = look.names()
         people = [p for p in known if p not in names.left_out]
         rows = [row._replace(by=None) if row.by in names.left_out else row for row in rows]
         found = perspectives(one, people, rows, depth)
@@ -725,7 +722,7 @@ class Memory:
         return View(id, self._store.keyhole(mind(id), id), commons)
 
     def _reading(self, reader: Reader | None = None, at: datetime | None = None) -> Reading:
-        return Reading(self._store, reader, at)
+        return Reading(self._store, reader, at, directory=self._directory)
 
 
 # ------------------------------------------------------------------------------- plain values

@@ -223,6 +223,10 @@ ORDER BY l.at, l.name, l.entity
 // Every room, who is in it now, and whether it is open to every full member.
 MATCH (r:Room) RETURN r.id, r.name, r.open, r.here, r.kind, r.archived
 
+// -- room_names --
+// What people read for every room.
+MATCH (r:Room) RETURN r.id, r.name
+
 // -- entities --
 // The entities that were spoken of where the reader may read, and how they were first called there.
 MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
@@ -231,13 +235,25 @@ MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
 WITH e ORDER BY e.at, e.id
 RETURN e.entity, head(collect(e.name))
 
+// -- believes_newest --
+// What a chain of up to three people believes about an entity at a moment, where that is simply the
+// newest statement that all of them were there for: nothing special is newer. If the row that comes
+// back is special, or none does, `believes` has to be asked.
+MATCH (e:Event) WHERE e.entity = $entity AND e.at <= $at
+  AND (e.special OR e.members CONTAINS $c0 AND e.members CONTAINS $c1 AND e.members CONTAINS $c2)
+WITH max([e.at, e.id, e]) AS newest
+WITH newest[2] AS e
+RETURN e.id, e.at, e.at AS since, e.value, e.kind, e.by, e.room, e.quote, e.link, e.about, e.retracted,
+       e.members, e.sight_people, e.sight_since, e.sight_until, e.sight_grades, e.name, e.special
+
 // -- believes --
 // What a chain believes about an entity at a moment, in the world or in the mind of its first
 // person. Large audiences are tested first, then the rows: a row is accepted
 // when everyone in the chain witnessed it by then; a report also when everyone before `last` did,
 // it is about `last`, and `last` was not there. Of the accepted rows the newest that displaces and
 // the newest said by `last` are compared; a mention from before the chain came to know of the
-// decision does not count against it. Where trust plays a part (policy exit_order), what was said or
+// decision does not count against it. Nothing older than the newest plain row that displaces can be
+// the answer, so that is found first, cheaply. Where trust plays a part (policy exit_order), what was said or
 // told is accepted by a hearer who trusts the speaker, by that hearer about the speaker, and by the
 // speaker about every hearer. A number below all moments stands for "never"; not the
 // lowest one, since FalkorDB compares integers by subtracting them, and that overflows.
@@ -245,7 +261,15 @@ OPTIONAL MATCH (a:Audience) WHERE all(x IN $chain WHERE a.members CONTAINS x)
 WITH collect(a.id) AS complete
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $before_last WHERE a.members CONTAINS x)
 WITH complete, collect(a.id) AS but_last
-MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND NOT e.void
+OPTIONAL MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND e.plain AND NOT e.void
+  AND (e.decides OR e.kind = 'tell')
+  AND (e.members CONTAINS $c0 AND e.members CONTAINS $c1 AND e.members CONTAINS $c2
+       AND e.members CONTAINS $c3 AND all(x IN $more WHERE e.members CONTAINS x)
+       OR e.audience IN complete)
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
+       OR (e.room IS NULL AND e.by = $person))
+WITH complete, but_last, coalesce(max(e.at), -1000000000000000000) AS floor
+MATCH (e:Event) WHERE e.entity IN $entities AND e.at >= floor AND e.at <= $at AND NOT e.void
   AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH e, complete, but_last,
@@ -279,19 +303,17 @@ WHERE since IS NOT NULL
 WITH e, since, reported OR e.decides OR e.kind = 'tell' OR e.trusted IS NOT NULL AS displaces
 WITH max(CASE WHEN displaces THEN [e.at, e.id, since, true, e] END) AS d,
      max(CASE WHEN e.by = $last THEN [e.at, e.id, since, displaces, e] END) AS o,
-     max([e.at, e.id, since, displaces, e]) AS n,
-     min(CASE WHEN e.name IS NOT NULL THEN [e.at, e.id, e.name] END) AS called
-WITH called,
-     CASE WHEN d IS NULL AND o IS NULL THEN n
+     max([e.at, e.id, since, displaces, e]) AS n
+WITH CASE WHEN d IS NULL AND o IS NULL THEN n
           WHEN d IS NULL THEN o
           WHEN o IS NULL THEN d
           WHEN o[0] < d[0] OR (o[0] = d[0] AND o[1] <= d[1]) THEN d
           WHEN NOT o[3] AND d[2] > o[0] THEN d
           ELSE o END AS held
 WHERE held IS NOT NULL
-WITH called, held, held[4] AS e
+WITH held, held[4] AS e
 RETURN e.id, e.at, held[2], e.value, e.kind, e.by, e.room, e.quote, e.link, e.about, e.retracted,
-       e.members, e.sight_people, e.sight_since, e.sight_until, e.sight_grades, called[2]
+       e.members, e.sight_people, e.sight_since, e.sight_until, e.sight_grades, e.name
 
 // -- statements --
 // Every statement about an entity that the reader may read, with who witnessed it.
@@ -325,23 +347,14 @@ WITH statements, count(m) AS moves
 OPTIONAL MATCH (n:Entity)
 RETURN statements + moves, statements, count(n)
 
-// -- names --
-// What people read for some people and rooms, and how some entities were first called where the
-// reader may read.
-UNWIND $people AS id
-MATCH (n:Person {id: id}) RETURN 'person' AS kind, n.id AS id, n.name AS name,
-       CASE WHEN coalesce(n.private, false) THEN 2
-            WHEN coalesce(n.bot, false) OR coalesce(n.gone, false) THEN 1 ELSE 0 END AS hidden
-UNION ALL
-UNWIND $known_rooms AS id
-MATCH (n:Room {id: id}) RETURN 'room' AS kind, n.id AS id, n.name AS name, 0 AS hidden
-UNION ALL
+// -- entity_names --
+// How some entities were first called where the reader may read.
 UNWIND $entities AS id
 MATCH (e:Event {entity: id}) WHERE NOT e.void
   AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader
        OR (e.room IS NULL AND e.by = $person))
 WITH id, e ORDER BY e.at, e.id
-RETURN 'entity' AS kind, id AS id, head(collect(e.name)) AS name, 0 AS hidden
+RETURN id, head(collect(e.name))
 
 // -- forget_mark --
 // Keeps somebody who was forgotten from being recorded again; the mark is not the id.

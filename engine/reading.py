@@ -16,9 +16,10 @@ from rapidfuzz import fuzz, process, utils
 from engine import answers
 from engine.answers import Names, Scene, Stay
 from engine.beliefs import Belief
+from engine.directory import NOBODY, Directory, PersonInfo
 from engine.errors import InvalidInput, UnknownEntity, UnknownPerson
 from engine.events import moment, whole
-from engine.links import Link, Links, folded, linked
+from engine.links import Links, folded
 from engine.recording import WORLD, bar, large_audiences, unbar, witnesses_of
 from engine.rules import (
     FOREVER,
@@ -35,10 +36,10 @@ from engine.rules import (
 from engine.store import Graphs
 
 ALWAYS = FOREVER - 1  # "now", for a question without a moment: nothing recorded is later
+NEWEST = 3  # so long a chain `believes_newest` can be asked about
 _NEAR = 60  # likeness (0 to 100) from which a name is worth suggesting
 
 
-LEFT_OUT = 2  # how the database marks who wants to be left out of every answer
 _ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
@@ -47,20 +48,6 @@ class Reader(NamedTuple):
 
     person: str
     rooms: frozenset[str]
-
-
-class PersonInfo(NamedTuple):
-    """What the platform says of somebody. `gone`: deactivated. `guest`: reads only own rooms.
-    `private`: wants to be left out of every answer."""
-
-    id: str
-    name: str
-    handle: str = ""
-    zone: str = ""
-    guest: bool = False
-    gone: bool = False
-    bot: bool = False
-    private: bool = False
 
 
 class RoomInfo(NamedTuple):
@@ -92,7 +79,7 @@ class Reading:
     """`reader` None is the operator, who may read everything; `at` None is now.
 
     `graph`: what is looked at; of a mind only the statements can be. `links` are handed in where
-    the world cannot be read.
+    the world cannot be read, and then there is no `directory` either.
     """
 
     def __init__(
@@ -103,8 +90,10 @@ class Reading:
         *,
         graph: str = WORLD,
         links: Links | None = None,
+        directory: Directory | None = None,
     ) -> None:
         self._store = store
+        self._kept = directory
         self._graph = graph
         self.reader = reader
         self.at = asked(at)
@@ -112,23 +101,23 @@ class Reading:
             self.links = links
 
     @cached_property
+    def directory(self) -> Directory:
+        """Who and which rooms there are, as of this reading."""
+        assert self._kept is not None, "a mind holds no directory"
+        self._kept.refresh()
+        return self._kept
+
+    @cached_property
     def links(self) -> Links:
         """Which keys and names mean the same, as far as the reader may know."""
-        rows = self._store.read(WORLD, "links", **reading(self.reader))
-        return linked(Link(kind, name, entity) for kind, name, entity, _ in rows)
+        return self.directory.links(None if self.reader is None else self.reader.rooms)
 
     # ---------------------------------------------------------------------------- who and where
 
     def people(self) -> list[PersonInfo]:
         """Everybody, those who want to be left out marked, in the order of their ids."""
-        rows = self._store.read(WORLD, "people")
-        return sorted(
-            PersonInfo(
-                id, name or id, handle or "", zone or "", bool(guest), bool(gone), bool(bot),
-                bool(private),
-            )
-            for id, name, handle, zone, guest, gone, bot, private in rows
-        )  # fmt: skip
+        self.directory.reload()  # people come without being described
+        return sorted(self.directory.people.values())
 
     def rooms(self) -> list[RoomInfo]:
         """Every room, in the order of their ids."""
@@ -183,20 +172,32 @@ class Reading:
     def one(self, person: str) -> str:
         """The id of a person who may be asked about; who wants to be left out is not there."""
         id = identify(person)
-        named = self._named_rows([id], [], [])
-        if any(row[0] == "person" and row[3] != LEFT_OUT for row in named):
+        if id not in self.directory.people:
+            self.directory.reload()
+        if id in self.directory.people and id not in self.directory.left_out:
             return id
-        near = [p.name for p in self.people() if not p.gone and not p.private and not p.bot]
+        near = [
+            p.name for p in self.directory.people.values() if not (p.gone or p.private or p.bot)
+        ]
         raise UnknownPerson(f"Nobody here is called {quoted(person)}.", nearest(person, near))
 
     def known(self, entity: str) -> str:
         """The key of an entity that the reader may know of; an unreadable one is a missing one."""
-        known = self.entities()
-        key = self._meant(entity, known)
-        if key is None or (self.at != ALWAYS and not self.rows("statements", [key])):
-            near = nearest(entity, known.values())
-            raise UnknownEntity(f"Nothing is known about {quoted(entity)}.", near)
-        return key
+        return self.found(entity)[0]
+
+    def found(self, entity: str) -> tuple[str, list[Row]]:
+        """The key of an entity that the reader may know of, and what was said about it."""
+        key = self.links.key(identify(entity))
+        rows = self.rows("statements", [key])
+        if not rows:
+            known = self.entities()
+            meant = self._meant(entity, known)
+            rows = self.rows("statements", [meant]) if meant not in (None, key) else []
+            if meant is None or not rows:
+                near = nearest(entity, known.values())
+                raise UnknownEntity(f"Nothing is known about {quoted(entity)}.", near)
+            key = meant
+        return key, rows
 
     def _meant(self, entity: str, known: Mapping[str, str]) -> str | None:
         """By key, by confirmed alias, by key in another case, by the name people read."""
@@ -219,24 +220,30 @@ class Reading:
 
     # ---------------------------------------------------------------------------- rows and names
 
-    def scene(self, entities: Sequence[str] | None, more_people: Iterable[str] = ()) -> Scene:
+    def scene_of(self, entity: str) -> tuple[str, Scene]:
+        """The key of an entity, and everything readable about it."""
+        key, rows = self.found(entity)
+        return key, self._scene({key: rows})
+
+    def scene(self, entities: Sequence[str] | None = None) -> Scene:
         """Everything readable about these entities (default: all)."""
         query = "all_statements" if entities is None else "statements"
-        found = answers.by_entity(self.rows(query, entities))
-        rows = [row for some in found.values() for row in some]
-        rooms = {row.room for row in rows if row.room is not None}
-        stays_in = self.stays(sorted(rooms))
-        people = {p for row in rows for p in (*row.people, row.by, row.about) if p}
-        people |= {p for room in stays_in.values() for p in room} | set(more_people)
-        named = self._named_rows(people, rooms, found)
-        left_out = {id for kind, id, _, hidden in named if kind == "person" and hidden}
+        return self._scene(answers.by_entity(self.rows(query, entities)))
+
+    def _scene(self, found: dict[str, list[Row]]) -> Scene:
+        rooms = {row.room for rows in found.values() for row in rows if row.room is not None}
+        hidden = self.directory.hidden
         return Scene(
             found,
             self.at,
-            _names(named),
-            stays_in,
-            lambda p: p not in left_out and not is_somebody(p),
+            self._names({key: _called(rows) for key, rows in found.items()}),
+            self.stays(sorted(rooms)),
+            lambda p: p not in hidden and not is_somebody(p),
         )
+
+    def _names(self, entities: dict[str, str]) -> Names:
+        known = self.directory
+        return Names(known.names, known.rooms, entities, known.left_out)
 
     def rows(
         self, query: str, entities: Iterable[str] | None = None, graph: str | None = None
@@ -255,20 +262,42 @@ class Reading:
 
     def believed(self, chain: Chain, entity: str, graph: str | None = None) -> list[list[Any]]:
         """What a chain believes about the entity of a key, as one row for `belief_of`, or none."""
+        graph = graph or self._graph
+        if self._kept is None:
+            return self._store.read(graph, "believes", **self._asks(chain, entity))
+        # With the links as they were last known: if they have changed, it is asked again.
+        self.links = self._kept.links(None if self.reader is None else self.reader.rooms)
+        keys = self.links.keys(entity)
+        rows, version, simple = list[list[Any]](), NOBODY, False
+        if self.reader is None and len(keys) == 1 and len(chain) <= NEWEST:
+            bars = {f"c{i}": f"|{chain[min(i, len(chain) - 1)]}|" for i in range(NEWEST)}
+            rows, version = self._kept.read_versioned(
+                graph, "believes_newest", entity=keys[0], at=self.at, **bars
+            )
+            simple = bool(rows) and rows[0][0] is not None and not rows[0][-1]
+            rows = [row[:-1] for row in rows]
+        if not simple:
+            rows, version = self._kept.read_versioned(
+                graph, "believes", **self._asks(chain, self.links.key(entity))
+            )
+        if self._kept.refresh(version):
+            return self.believed(chain, entity, graph)
+        self.directory = self._kept
+        return rows
+
+    def _asks(self, chain: Chain, entity: str) -> dict[str, Any]:
         bars = [f"|{person}|" for person in chain]
-        return self._store.read(
-            graph or self._graph,
-            "believes",
-            entities=self.links.keys(entity),
-            chain=bars,
-            before_last=bars[:-1],
+        return {
+            "entities": self.links.keys(entity),
+            "chain": bars,
+            "before_last": bars[:-1],
             **{f"c{i}": bars[min(i, len(bars) - 1)] for i in range(4)},
-            more=bars[4:],
-            first=chain[0],
-            last=chain[-1],
-            at=self.at,
+            "more": bars[4:],
+            "first": chain[0],
+            "last": chain[-1],
+            "at": self.at,
             **reading(self.reader),
-        )
+        }
 
     def stays(self, rooms: Sequence[str]) -> dict[str, dict[str, list[Stay]]]:
         """Who was in these rooms, from when to when, as far as it had begun."""
@@ -287,28 +316,17 @@ class Reading:
             for room, own in lines.items()
         }
 
-    def names(
-        self,
-        people: Iterable[str | None],
-        rooms: Iterable[str | None],
-        entities: Iterable[str],
-    ) -> Names:
-        return _names(self._named_rows(people, rooms, entities))
+    def names(self, entities: Iterable[str] = ()) -> Names:
+        """What people read; of the entities, what these were first called."""
+        called = self.entity_names(entities)
+        return Names({}, {}, called) if self._kept is None else self._names(called)
 
-    def _named_rows(
-        self,
-        people: Iterable[str | None],
-        rooms: Iterable[str | None],
-        entities: Iterable[str],
-    ) -> list[list[Any]]:
-        return self._store.read(
-            self._graph,
-            "names",
-            people=sorted({p for p in people if p}),
-            known_rooms=sorted({r for r in rooms if r}),
-            entities=sorted(entities),
-            **reading(self.reader),
-        )
+    def entity_names(self, entities: Iterable[str]) -> dict[str, str]:
+        keys = sorted(entities)
+        if not keys:
+            return {}
+        rows = self._store.read(self._graph, "entity_names", entities=keys, **reading(self.reader))
+        return {id: name for id, name in rows if name}
 
 
 # ------------------------------------------------------------------------------- plain values
@@ -338,15 +356,10 @@ def asked(at: datetime | None) -> int:
     return ALWAYS if at is None else to_micros(moment.validate_python(at))
 
 
-def _names(named: Iterable[Sequence[Any]]) -> Names:
-    found: dict[str, dict[str, str]] = {"person": {}, "room": {}, "entity": {}}
-    left_out = set[str]()
-    for kind, id, name, hidden in named:
-        if name:
-            found[kind][id] = name
-        if hidden == LEFT_OUT:
-            left_out.add(id)
-    return Names(found["person"], found["room"], found["entity"], frozenset(left_out))
+def _called(rows: Iterable[Row]) -> str:
+    """What the entity of these rows was first called; empty where it was called by its key."""
+    named = ((row.moment, row.name) for row in rows if row.name)
+    return min(named, default=((0, ""), ""))[1]
 
 
 def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:
@@ -370,7 +383,7 @@ def belief_of(
     if not rows:
         return Belief(chain=refs, entity=about)
     id, when, since, value, kind, by, room, quote, link, told, retracted, *seen_by = rows[0]
-    members, people, sight_since, sight_until, grades, *_ = seen_by
+    members, people, sight_since, sight_until, grades, _ = seen_by
     # A large audience is not read again: the chain was found to be in it.
     seen = witnesses_of(members or bar(chain), None, people, sight_since, sight_until, grades, {})
     row = Row(

@@ -268,11 +268,20 @@ def _plain(event: Statement, seen: Witnesses, fate: Fate) -> bool:
     return not (seen.sights or fate.trusted is not None or isinstance(event, Report))
 
 
+def _ways(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, bool]:
+    """How it may be read: `plain` rows are accepted by who was there and by nobody else; `special`
+    ones need more than a look at their members, or do not displace."""
+    plain = _plain(event, seen, fate)
+    displaces = fate.decides or isinstance(event, Tell)
+    inline = bool(seen.sights) or len(seen.members) <= INLINE
+    return {"plain": plain, "special": fate.void or not (plain and displaces and inline)}
+
+
 def understood_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
     """What may be understood otherwise later: who saw it, and what became of it."""
     return {
         **_seen_row(event, seen),
-        "plain": _plain(event, seen, fate),
+        **_ways(event, seen, fate),
         "decides": fate.decides,
         "void": fate.void,
         "retracted": fate.retracted,
@@ -310,7 +319,7 @@ def mind_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
         **_stated_row(event, fate.decides),
         "void": False,
         "retracted": 0,
-        "plain": _plain(event, seen, fate),
+        **_ways(event, seen, fate),
         "trusted": None if fate.trusted is None else bar(fate.trusted),
         **_seen_row(event, seen),
     }

@@ -42,6 +42,10 @@ from engine.server import Endpoint
 
 SCHEMA = 1
 WORKSPACES = "so:workspaces"
+DESCRIBING = frozenset(
+    ("describe_person", "describe_room", "link", "unlink", "opt", "delete_person")
+)
+"""The queries that change what a directory holds."""
 _TRIES = 400  # of an optimistic transaction; each failure means that somebody else succeeded
 _PAUSE = 0.05  # seconds at most between two of them, drawn anew so that two do not keep step
 _LONG = 120.0  # seconds to wait for a copy: a whole workspace is written in one go
@@ -157,6 +161,8 @@ class Store:
             self.policy = self._make_world(policy)
 
     def close(self) -> None:
+        for server in self._servers():  # a cluster's client leaves those of its nodes open
+            server.connection_pool.disconnect()
         self._client.close()
 
     def key(self, graph: str) -> str:
@@ -166,6 +172,15 @@ class Store:
     def read(self, graph: str, query: str, **params: Any) -> Rows:
         """The rows of one read; none when the graph does not exist."""
         return self._again(lambda: self._read(self._node, graph, query, params))
+
+    def read_versioned(self, graph: str, query: str, **params: Any) -> tuple[Rows, int]:
+        """The rows of one read, and the version of the directory as of then, in one round trip."""
+        return self._again(lambda: self._read_versioned(graph, query, params))
+
+    def version(self) -> int:
+        """How often names, links or people were changed."""
+        found: Any = self._again(lambda: self._node.get(self.key("version")))
+        return int(found or 0)
 
     def change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool:
         """Looks, decides and writes as one: whole or not at all, and nothing changed in between.
@@ -419,6 +434,20 @@ class Store:
     def _read(self, client: Any, graph: str, query: str, params: dict[str, Any]) -> Rows:
         return _rows(client, self.key(graph), query, params)
 
+    def _read_versioned(self, graph: str, query: str, params: dict[str, Any]) -> tuple[Rows, int]:
+        name = self.key(graph)
+        with self._node.pipeline(transaction=False) as pipe:
+            pipe.get(self.key("version"))
+            pipe.execute_command("GRAPH.RO_QUERY", name, _text(query, params), "--compact")  # type: ignore[no-untyped-call]
+            version, answer = pipe.execute(raise_on_error=False)
+        for problem in (version, answer):
+            if isinstance(problem, Exception) and "empty key" not in str(problem):
+                raise problem
+        if isinstance(answer, Exception):
+            return [], int(version or 0)
+        rows: Rows = QueryResult(Graph(self._node, name), answer).result_set
+        return rows, int(version or 0)
+
     def _change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool | None:
         """Whether anything was written; None when others kept writing first."""
         world = self.key("world")
@@ -434,6 +463,8 @@ class Store:
                 if not writes:
                     return False
                 pipe.multi()
+                if any(write.query in DESCRIBING for write in writes):
+                    pipe.incr(self.key("version"))
                 texts: dict[tuple[str, int], str] = {}
                 for write in writes:
                     # A thousand witnesses share one row: its text is made once.

@@ -125,7 +125,7 @@ class View:
         return look.known(entity) if look.entities() else look.links.key(identify(entity))
 
     def _names(self, look: Reading, entities: Iterable[str]) -> Names:
-        called = look.names([], [], entities).entities
+        called = look.entity_names(entities)
         return self._commons.names._replace(entities=called)
 
     def _check(self, people: Iterable[str], seen: bool = False) -> None:

@@ -73,10 +73,11 @@ def assert_agrees(memory: Memory, history: History, dice: random.Random, many: i
     memory.describe(people=[PersonInfo(person, person) for person in history.people])
     for person in history.people:
         memory.materialise(person, depth=3)
+    spoken_of = memory.entities()
     for _ in range(many):
         chain = dice.sample(history.people, dice.randint(1, min(3, len(history.people))))
         entity, at = dice.choice(history.entities), dice.choice([*history.moments, None])
-        if entity not in memory.entities():
+        if entity not in spoken_of:
             continue
         held = memory.believes(chain, entity, at=at, mind_only=True).value
         assert memory.materialised(chain, entity, at=at) == held, (chain, entity, at)
@@ -90,7 +91,7 @@ def test_a_drawing_says_what_the_mind_says(
         for event in history.events:
             memory.record(event)
         thorough = request.config.getoption("--thorough")
-        assert_agrees(memory, history, dice, 200 if thorough else 60)
+        assert_agrees(memory, history, dice, 200 if thorough else 40)
 
 
 @given(history=histories(longest=12), dice=seeds)
@@ -103,9 +104,10 @@ def test_it_does_so_under_every_policy(
             memory.authorise(history.entities[0], dice.sample(history.people, 2))
         for event in history.events:
             memory.record(event)
-        assert_agrees(memory, history, dice, 25)
+        assert_agrees(memory, history, dice, 20)
         for key in database.keys(f"so:{{{memory.sid}}}:*"):
-            database.execute_command("GRAPH.DELETE", key)
+            if database.type(key) == "graphdata":
+                database.execute_command("GRAPH.DELETE", key)
 
 
 @given(history=histories(), dice=seeds)
