@@ -4,7 +4,7 @@ Everything here works on the rows one reader may read, so nothing unreadable can
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.beliefs import (
@@ -35,7 +35,6 @@ from engine.paths import Passing, way
 from engine.rules import (
     FOREVER,
     Chain,
-    Held,
     Row,
     accepts,
     belief,
@@ -47,6 +46,7 @@ from engine.rules import (
     groups,
     is_somebody,
 )
+from engine.sheets import Sheet
 
 SMALL_ROOM = 25  # a promise made in a larger room was made to nobody in particular
 
@@ -156,58 +156,70 @@ def who_knows(entity: str, scene: Scene) -> WhoKnows:
     made = decisions(rows, at)
     truth = made[-1] if made else None
     rivals = disputes(made, at)
-    people = [_status(p, held, truth, rows, scene) for p, held in _holders(rows, scene).items()]
+    sheet = Sheet(rows, at)
+    people = [*_holding(sheet, truth, scene), *_without(sheet, truth, scene)]
     order: list[Status] = ["knows", "stale", "could_have_seen", "unaware"]
+    ranks = {status: rank for rank, status in enumerate(order)}
+    people.sort(key=lambda p: (ranks[p.status], p.person.name.casefold(), p.person.id))
     return WhoKnows(
         entity=names.entity(entity),
         value=truth.value if truth else None,
         disputed=bool(rivals),
         decided=evidence(truth, names, "stated") if truth else None,
         rivals=tuple(Change(value=r.value, was=None, evidence=evidence(r, names)) for r in rivals),
-        people=tuple(
-            sorted(
-                people, key=lambda p: (order.index(p.status), p.person.name.casefold(), p.person.id)
-            )
-        ),
-        wrong_about_others=tuple(wrong_about_others(entity, scene)),
+        people=tuple(people),
+        wrong_about_others=tuple(_wrong_about_others(entity, sheet, made, scene)),
     )
 
 
-def _holders(rows: Sequence[Row], scene: Scene) -> dict[str, Held | None]:
-    """Everybody who ever held a belief about it, or was where it was spoken of, and what they hold."""
-    found: dict[str, Held | None] = {}
-    for together in groups(rows):
-        held = belief(rows, (together[0],), scene.at)
-        found |= {person: held for person in together}
-    witnessed = frozenset().union(*(row.people_by(scene.at) for row in rows))
-    present = {
-        person
-        for row in rows
-        for person in scene.stays.get(row.room or "", ())
-        if _reach(row, person, scene)
-    }
-    return {p: found.get(p) for p in sorted(witnessed | present) if scene.modelled(p)}
-
-
-def _status(
-    person: str, held: Held | None, truth: Row | None, rows: Sequence[Row], scene: Scene
-) -> PersonStatus:
-    ref, at = scene.names.person(person), scene.at
-    if held is not None:
-        grade = grade_of(held.row, person, at)
+def _holding(sheet: Sheet, truth: Row | None, scene: Scene) -> Iterator[PersonStatus]:
+    """Everybody who holds a value, and how they stand to the current one."""
+    for together in sheet.groups():
+        held = sheet.held((together[0],))
+        if held is None:
+            continue
+        grade = grade_of(held.row, together[0], scene.at)
         current = truth is not None and held.row.same == truth.same
         status: Status = "unaware" if truth is None else "knows" if current else "stale"
         shown = evidence(held.row, scene.names, grade)
-        return PersonStatus(
-            person=ref, status=status, value=held.row.value, grade=grade, evidence=shown
-        )
-    current_rows = [
-        r for r in rows if truth is not None and r.same == truth.same and r.kind != "tell"
-    ]
-    reach = [(row, _reach(row, person, scene)) for row in reversed(current_rows)]
+        for person in filter(scene.modelled, together):
+            # Not validated again: a thousand lines share these parts.
+            yield PersonStatus.model_construct(
+                person=scene.names.person(person),
+                status=status,
+                value=held.row.value,
+                grade=grade,
+                evidence=shown,
+            )
+
+
+def _without(sheet: Sheet, truth: Row | None, scene: Scene) -> Iterator[PersonStatus]:
+    """Everybody who holds nothing, but once did or was where it was spoken of."""
+    witnessed = frozenset[str]().union(*(row.people_by(scene.at) for row in sheet.rows))
+    holding = {
+        person
+        for together in sheet.groups()
+        if sheet.held((together[0],)) is not None
+        for person in together
+    }
+    rooms = {row.room: None for row in sheet.rows if row.room is not None}
+    there = {person for room in rooms for person in scene.stays.get(room, ())}
+    for person in filter(scene.modelled, (witnessed | there) - holding):
+        reached = [row for row in sheet.rows if _reach(row, person, scene)]
+        if reached or person in witnessed:
+            yield _unknowing(person, truth, reached, scene)
+
+
+def _unknowing(
+    person: str, truth: Row | None, reached: Sequence[Row], scene: Scene
+) -> PersonStatus:
+    """Somebody without a value, who could have come across these rows."""
+    ref = scene.names.person(person)
     for wanted in ("exposed", "reachable"):
-        for row, grade in reach:
-            if grade == wanted:
+        for row in reversed(reached):
+            current = truth is not None and row.same == truth.same and row.kind != "tell"
+            if current and _reach(row, person, scene) == wanted:
+                grade: Grade = "exposed" if wanted == "exposed" else "reachable"
                 shown = evidence(row, scene.names, grade)
                 return PersonStatus(
                     person=ref, status="could_have_seen", grade=grade, evidence=shown
@@ -233,11 +245,16 @@ def wrong_about_others(entity: str, scene: Scene) -> list[WrongAboutOthers]:
     Asked group by group: people who witnessed alike are wrong alike. Unknown is never wrong, on
     either side. People who are up to date themselves come first.
     """
-    rows, at, names = scene.rows[entity], scene.at, scene.names
-    made = decisions(rows, at)
-    current = made[-1].same if made else None
-    kinds = groups(rows)
-    own = [belief(rows, (people[0],), at) for people in kinds]
+    rows = scene.rows[entity]
+    return _wrong_about_others(entity, Sheet(rows, scene.at), decisions(rows, scene.at), scene)
+
+
+def _wrong_about_others(
+    entity: str, sheet: Sheet, made: Sequence[Row], scene: Scene
+) -> list[WrongAboutOthers]:
+    names, current = scene.names, made[-1].same if made else None
+    kinds = sheet.groups()
+    own = [sheet.held((people[0],)) for people in kinds]
     lines: dict[tuple[str, str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     shown: dict[tuple[str, str, str], Row] = {}
     for i, thinkers in enumerate(kinds):
@@ -245,7 +262,7 @@ def wrong_about_others(entity: str, scene: Scene) -> list[WrongAboutOthers]:
             actual = own[j]
             if actual is None or (i == j and len(thinkers) < 2):
                 continue
-            thought = belief(rows, (thinkers[0], others[0] if i != j else others[1]), at)
+            thought = sheet.held((thinkers[0], others[0] if i != j else others[1]))
             if thought is None or thought.row.same == actual.row.same:
                 continue
             key = (thought.row.same, actual.row.same, thought.row.id)

@@ -491,21 +491,25 @@ def groups(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     People of one group believe the same, and are believed the same of: second order is asked
     group by group, never pair by pair. Who said something or was spoken of is a group alone.
     """
-    marks: dict[str, list[tuple[int, ...]]] = defaultdict(list)
-    alone: dict[str, str] = {}
-    for i, row in enumerate(rows):
-        for person in row.members:
-            marks[person].append((i,))
-        for sight in row.sights:
-            marks[sight.person].append((i, sight.since, sight.until))
-        for named in (row.by, row.about):
-            if named is not None:
-                marks[named].append((i,))
-                alone[named] = named
+    named = {p for row in rows for p in (row.by, row.about) if p is not None}
+    apart = named | {sight.person for row in rows for sight in row.sights}
+    audiences = {row.members for row in rows}
+    blocks = [set[str]().union(*audiences) - apart] if audiences else []
+    for audience in audiences:
+        split = ((block & audience, block - audience) for block in blocks)
+        blocks = [part for parts in split for part in parts if part]
     together: dict[tuple[object, ...], list[str]] = defaultdict(list)
-    for person in sorted(marks):
-        together[(tuple(marks[person]), alone.get(person))].append(person)
-    return [tuple(people) for people in together.values()]
+    for person in sorted(apart):
+        marks = tuple(_mark(row, person) for row in rows)
+        together[(marks, person if person in named else None)].append(person)
+    found = [tuple(sorted(block)) for block in blocks if block]
+    return sorted([*found, *(tuple(people) for people in together.values())])
+
+
+def _mark(row: Row, person: str) -> tuple[object, ...]:
+    """How one person stands to a row."""
+    own = tuple((s.since, s.until) for s in row.sights if s.person == person)
+    return (person in row.members, own)
 
 
 def readable(

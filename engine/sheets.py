@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.rules import Chain, Held, Row, belief, since_of
+from engine.rules import Chain, Held, Row, belief, groups, since_of
 
 
 class _Seen(NamedTuple):
@@ -37,6 +37,10 @@ class Sheet:
             if row.kind == "report" and row.about is not None and not row.there:
                 self._reported[row.about] |= 1 << i
         self._seen: dict[str, _Seen] = {}
+
+    def groups(self) -> list[tuple[str, ...]]:
+        """The people of the rows, alike together: see `rules.groups`."""
+        return groups(self.rows)
 
     def held(self, chain: Chain) -> Held | None:
         """What the chain believes; equal to `belief(rows, chain, at)`."""

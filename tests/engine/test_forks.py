@@ -167,6 +167,24 @@ def test_it_is_of_one_moment_while_others_write(workspace: Any, named: str, stat
         assert_agrees(memory, events)
 
 
+def test_who_is_met_while_it_is_taken_comes_along(
+    full: Memory, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their mind is made between the listing of the keys and the moment they are read."""
+    listed, said = forks._kinds, list[str]()
+
+    def interrupted(wire: Any, sid: str) -> Any:
+        found = listed(wire, sid)
+        if not said:
+            said.append(full.say("Newcomer", "refund", "paid", room="hall"))
+        return found
+
+    monkeypatch.setattr(forks, "_kinds", interrupted)
+    with full.fork(named) as fork:
+        assert fork.believes("Newcomer", "refund", mind_only=True).value == "paid"
+        assert everything(fork) == everything(full)
+
+
 def test_copying_one_by_one_begins_again_when_something_was_recorded(
     full: Memory, named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,25 +325,28 @@ def test_a_server_that_cannot_copy_says_so_and_leaves_nothing(
     assert named not in workspaces(state=state)
 
 
+@pytest.mark.parametrize(
+    "spoilt",
+    [{"size": [[b"other"], [b"other"]]}, {"content": b"no dump"}],
+    ids=["something is missing", "it cannot be read"],
+)
 def test_a_copy_that_is_not_whole_is_taken_back(
-    full: Memory, named: str, monkeypatch: pytest.MonkeyPatch
+    full: Memory, named: str, spoilt: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A restored graph that lost something is not kept; it is copied the other way."""
-    taken = forks._snapshot
-    monkeypatch.setattr(
-        forks, "_snapshot",
-        lambda wire, sid: [
-            c._replace(size=[[b"other"], [b"other"]]) if c.graph else c for c in taken(wire, sid)
-        ],
-    )  # fmt: skip
-    other_way = []
-    one_by_one = forks._copied_one_by_one
+    """All of it goes, and it is copied the other way."""
+    taken, one_by_one = forks._snapshot, forks._copied_one_by_one
+    other_way: list[str] = []
+
+    def spoiling(wire: Any, sid: str) -> Any:
+        *copies, world = taken(wire, sid)
+        return [*copies, world._replace(**spoilt)]
 
     def watched(sid: str, name: str, source: Any, target: Any) -> None:
         assert not target.ask("KEYS", f"so:{{{name}}}:*")
         other_way.append(name)
         one_by_one(sid, name, source, target)
 
+    monkeypatch.setattr(forks, "_snapshot", spoiling)
     monkeypatch.setattr(forks, "_copied_one_by_one", watched)
     with full.fork(named) as fork:
         assert other_way == [named]

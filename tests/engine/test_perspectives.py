@@ -1,8 +1,10 @@
 """A mind that is drawn says what the mind says, holds only what differs, and follows nothing later."""
 
 import random
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,6 +110,21 @@ def test_it_does_so_under_every_policy(
         for key in database.keys(f"so:{{{memory.sid}}}:*"):
             if database.type(key) == "graphdata":
                 database.execute_command("GRAPH.DELETE", key)
+
+
+def test_who_trusts_a_speaker_is_drawn_apart_from_who_does_not(state: Path) -> None:
+    """Bob and Dan left before Ann did, Cy after her; all three heard it."""
+    with Memory(uuid.uuid4().hex, state=state, policy="exit_order") as memory:
+        memory.join(["Ann", "Bob", "Cy", "Dan"], "hall", at=NOON)
+        for minutes, person in enumerate(("Bob", "Dan", "Ann", "Cy"), 1):
+            memory.leave(person, "hall", at=after(minutes))
+            memory.join(person, "lab", at=after(minutes))
+        memory.say("Ann", "ball", "box", room="lab", at=after(9))
+        for chain in (["Bob"], ["Cy"], ["Bob", "Ann"], ["Bob", "Dan", "Ann"]):
+            memory.materialise(chain[0], depth=3)
+            held = memory.believes(chain, "ball", mind_only=True).value
+            assert held == (None if "Cy" in chain or len(chain) == 3 else "box")
+            assert memory.materialised(chain, "ball") == held, chain
 
 
 @given(history=histories(), dice=seeds)
