@@ -7,6 +7,7 @@ an adapter that lives in an event loop calls it in a thread.
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from bot import perception
@@ -17,6 +18,7 @@ from engine import Memory, PersonInfo, RoomInfo, identify
 from engine.events import Report, Say, Tell, moment
 from extraction import Extractor
 
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 FLUSH = 500  # lines kept back before they are written together
 
 
@@ -45,20 +47,41 @@ class Bot:
 
     # ---------------------------------------------------------------------------- who and where
 
-    def meet(self, people: Iterable[Person], rooms: Iterable[Room]) -> None:
-        """Learns whom and which rooms there are; what is known already and unchanged is not
-        written again."""
-        infos = [_info(person) for person in people]
-        changed = [info for info in infos if self._people.get(info.id) != info]
+    def meet(
+        self, people: Iterable[Person], rooms: Iterable[Room], at: datetime | None = None
+    ) -> None:
+        """Learns whom and which rooms there are, as of a moment (default: now).
+
+        What is known from later holds: an older export does not reopen a room that has become
+        private since, nor bring back who is gone.
+        """
         rooms = list(rooms)
-        self._memory.describe(people=changed, rooms=[_room(room) for room in rooms])
-        self._people |= {info.id: info for info in infos}
-        self._rooms |= {room.id: room for room in rooms}
-        self._context.meet(self._people.values(), rooms)
+        self._memory.describe(
+            people=map(_info, people), rooms=[_room(room) for room in rooms], at=at
+        )
+        self._people = {p.id: p for p in self._memory.people(everyone=True)}
+        known = {room.id: room for room in self._memory.rooms()}
+        for room in rooms:
+            current = {"kind": known[room.id].kind, "archived": known[room.id].archived}
+            self._rooms[room.id] = room.model_copy(update=current)
+        self._context.meet(self._people.values(), [self._rooms[room.id] for room in rooms])
 
     @property
     def _perceiving(self) -> frozenset[str]:
         return frozenset(id for id, info in self._people.items() if not info.bot)
+
+    def list_members(self, rooms: Iterable[Room], at: datetime) -> None:
+        """Keeps who was listed where, as of a moment."""
+        lists = {
+            room.id: {p for p in room.members if not self._is_bot(p)}
+            for room in rooms
+            if room.members is not None
+        }
+        self._memory.list_members(lists, at)
+
+    def agree_with_lists(self) -> None:
+        """Concludes from the member lists who came or left unseen."""
+        self._memory.agree_with_lists()
 
     def remember(self) -> None:
         """Recalls what was spoken of before, so that what is heard now is read against it."""
@@ -153,7 +176,7 @@ class Bot:
             return message
         id = identify(f"app-{message.app}")
         if id not in self._people:
-            self.meet([Person(id=id, name=message.app, bot=True)], [])
+            self.meet([Person(id=id, name=message.app, bot=True)], [], message.at)
         return message.model_copy(update={"author": id})
 
     # ---------------------------------------------------------------------------- lines
@@ -173,13 +196,16 @@ def replay(
     bot: Bot, workspace: Workspace, progress: Callable[[int, int], None] | None = None
 ) -> None:
     """Feeds an export through the bot. Reading it again, or one that overlaps, changes nothing."""
-    bot.meet(workspace.people, workspace.rooms)
+    as_of = max((h.at for h in workspace.heard if isinstance(h, Message)), default=BEGINNING)
+    bot.meet(workspace.people, workspace.rooms, as_of)
+    bot.list_members(workspace.rooms, as_of)
     bot.remember()
     for number, heard in enumerate(workspace.heard):
         bot.hear(heard)
         if progress is not None and number % 50 == 0:
             progress(number, len(workspace.heard))
     bot.settle()
+    bot.agree_with_lists()
 
 
 def _room(room: Room) -> RoomInfo:

@@ -88,9 +88,16 @@ class Enter(_Event):
 
 
 class Exit(_Event):
+    """Somebody left a room.
+
+    `presumed`: concluded from a member list that does not name them. It is void when the next
+    recorded line of that person in that room is an exit.
+    """
+
     kind: Literal["exit"] = "exit"
     person: Id
     room: Id
+    presumed: bool = False
 
 
 class _Stated(_Event):

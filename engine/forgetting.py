@@ -214,11 +214,20 @@ def _marks_removed(person: str, reads: Reads) -> list[Write]:
 def _moves_removed(person: str, reads: Reads) -> list[Write]:
     rooms = [(room, here) for room, here in reads("rooms_of", bar=bar([person]))]
     writes = [
-        Write(WORLD, "describe_room", {"id": room, "row": {"here": bar(unbar(here) - {person})}})
+        Write(WORLD, "set_here", {"id": room, "here": bar(unbar(here) - {person})})
         for room, here in rooms
     ]
     if writes or reads("known_person", person=person):
         writes.append(Write(WORLD, "delete_person", {"person": person}))
+    writes += [
+        Write(
+            WORLD,
+            "list_members",
+            {"room": room, "at": at, "members": bar(unbar(listed) - {person})},
+        )
+        for room, at, listed in reads("listings")
+        if person in unbar(listed)
+    ]
     named = [(id, people) for id, people in reads("deciders") if person in unbar(people)]
     writes += [
         Write(WORLD, "rename_deciders", {"id": id, "people": bar(unbar(people) - {person})})

@@ -74,7 +74,7 @@ from engine.recording import (
     writes_for,
     writes_for_authority,
 )
-from engine.rules import decisions, from_micros, to_micros
+from engine.rules import decisions, disagreements, from_micros, line, to_micros
 from engine.server import Server
 from engine.store import Reads, Store, Write, connect, connect_url, known_workspaces
 from engine.view import Commons, View
@@ -286,19 +286,48 @@ class Memory:
         self,
         people: Iterable[PersonInfo] = (),
         rooms: Iterable[RoomInfo | tuple[str, str, str]] = (),
+        at: datetime | None = None,
     ) -> None:
         """Sets what people read. `rooms` are `RoomInfo`, or short `(id, name, kind)`; kind `public`
-        is open to every full member. Who is in them is not set here. Described again, the last description holds."""
+        is open to every full member. Who is in them is not set here. `at`: as of when that was so
+        (default: now); the latest description holds, in whatever order they are given."""
+        since = to_micros(datetime.now(UTC)) if at is None else asked(at)
         writes = [
-            Write(WORLD, "describe_person", {"id": p.id, "row": _described(p)})
+            Write(WORLD, "describe_person", {"id": p.id, "at": since, "row": _described(p)})
             for p in people
             if not (self._forgets and self.forgets(p.id))
         ]
         writes += [
-            Write(WORLD, "describe_room", {"id": room[0], "row": _room_row(room)}) for room in rooms
+            Write(WORLD, "describe_room", {"id": room[0], "at": since, "row": _room_row(room)})
+            for room in rooms
         ]
         for some in itertools.batched(writes, 500):
             self._store.change(lambda _, some=some: some)  # type: ignore[misc]
+
+    def list_members(self, lists: Mapping[str, Iterable[str]], at: datetime) -> None:
+        """Who was in which room as of a moment, as somebody listed it; see `agree_with_lists`."""
+        writes = [
+            Write(WORLD, "list_members", {"room": room, "at": asked(at), "members": bar(members)})
+            for room, members in lists.items()
+        ]
+        for some in itertools.batched(writes, 500):
+            self._store.change(lambda _, some=some: some)  # type: ignore[misc]
+
+    def agree_with_lists(self) -> None:
+        """Concludes from member lists who came and who left unseen. The conclusions are presumed:
+        recorded lines, also late ones, come before them."""
+        look = self._reading()
+        absent = {p.id for p in look.people() if p.bot or p.gone}
+        lists = self._store.read(WORLD, "listings")
+        lines = look.lines(sorted({room for room, _, _ in lists}))
+        for room, at, members in lists:
+            left, came = disagreements(lines[room], unbar(members), at)
+            for kind, people in ((Exit, left - absent), (Enter, came - absent)):
+                for person in sorted(people):
+                    id = f"{self.sid}-{room}-listed-{kind.__name__}-{person}-{at}"[:200]
+                    move = kind(id=id, at=from_micros(at), person=person, room=room, presumed=True)
+                    self.record(move)
+                    lines[room].append(line(move))
 
     def join(self, people: str | Iterable[str], room: str, *, at: datetime | None = None) -> None:
         """People come into a room."""

@@ -189,12 +189,30 @@ CREATE (e:Event) SET e = $row
 MATCH (e:Event {id: $id}) DELETE e
 
 // -- describe_person --
-// What people read for a person, and what the platform says of them.
-MERGE (p:Person {id: $id}) SET p += $row
+// What people read for a person, and what the platform says of them; the latest description holds.
+MERGE (p:Person {id: $id})
+WITH p WHERE coalesce(p.described_at, $at) <= $at
+SET p += $row, p.described_at = $at
 
 // -- describe_room --
-// What people read for a room, and whether it is open to every full member.
-MERGE (r:Room {id: $id}) SET r += $row
+// What people read for a room, and whether it is open to every full member; the latest
+// description holds.
+MERGE (r:Room {id: $id})
+WITH r WHERE coalesce(r.described_at, $at) <= $at
+SET r += $row, r.described_at = $at
+
+// -- set_here --
+// Who is in a room now.
+MATCH (r:Room {id: $id}) SET r.here = $here
+
+// -- list_members --
+// Who a member list named, as of a moment.
+MERGE (l:Listing {room: $room, at: $at}) SET l.members = $members
+
+// -- listings --
+// The member lists, oldest first.
+MATCH (l:Listing) RETURN l.room, l.at, l.members
+ORDER BY l.room, l.at
 
 // -- people --
 // Everybody, and who wants to be left out.

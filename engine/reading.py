@@ -299,13 +299,18 @@ class Reading:
             **reading(self.reader),
         }
 
-    def stays(self, rooms: Sequence[str]) -> dict[str, dict[str, list[Stay]]]:
-        """Who was in these rooms, from when to when, as far as it had begun."""
+    def lines(self, rooms: Sequence[str]) -> dict[str, list[Line]]:
+        """Every membership line of these rooms."""
         lines: dict[str, list[Line]] = {room: [] for room in rooms}
         for room, when, id, person, entered, presumed in self._store.read(
             WORLD, "moves", rooms=list(rooms)
         ):
             lines[room].append(Line(when, id, person, entered, presumed))
+        return lines
+
+    def stays(self, rooms: Sequence[str]) -> dict[str, dict[str, list[Stay]]]:
+        """Who was in these rooms, from when to when, as far as it had begun."""
+        lines = self.lines(rooms)
         # Cut only afterwards: whether a presumed entry counts can follow from a later line.
         return {
             room: {

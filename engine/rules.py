@@ -96,14 +96,14 @@ class Line(NamedTuple):
 
 def line(event: Enter | Exit) -> Line:
     entered = isinstance(event, Enter)
-    presumed = isinstance(event, Enter) and event.presumed
-    return Line(micros(event), event.id, event.person, entered, presumed)
+    return Line(micros(event), event.id, event.person, entered, event.presumed)
 
 
 def stays(lines: Iterable[Line]) -> dict[str, list[tuple[tuple[int, str], tuple[int, str]]]]:
     """Per person the stretches spent in the room, as half-open `(at, id)` intervals in order.
 
-    A presumed entry is void when the person's next recorded line is an entry.
+    A presumed entry is void when the person's next recorded line is an entry, a presumed exit when
+    it is an exit.
     """
     by_person: dict[str, list[Line]] = defaultdict(list)
     for one in sorted(lines):
@@ -117,7 +117,7 @@ def _stretches(own: Sequence[Line]) -> list[tuple[tuple[int, str], tuple[int, st
     for one in reversed(own):
         if not one.presumed:
             recorded_next = one
-        elif recorded_next is not None and recorded_next.entered:
+        elif recorded_next is not None and recorded_next.entered == one.entered:
             continue
         valid.append(one)
     stretches: list[tuple[tuple[int, str], tuple[int, str]]] = []
@@ -131,6 +131,19 @@ def _stretches(own: Sequence[Line]) -> list[tuple[tuple[int, str], tuple[int, st
     if since is not None:
         stretches.append((since, (FOREVER, "")))
     return stretches
+
+
+def disagreements(
+    lines: Iterable[Line], listed: frozenset[str], at: int
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Who a member list of a moment shows to have left unseen, and who to have come unseen."""
+    found = stays(lines)
+    inside = {
+        person
+        for person, stretches in found.items()
+        if any(since[0] <= at < until[0] for since, until in stretches)
+    }
+    return frozenset(inside - listed), frozenset(listed - inside)
 
 
 def present(lines: Iterable[Line], moment: tuple[int, str]) -> frozenset[str]:
@@ -495,7 +508,7 @@ def groups(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     apart = named | {sight.person for row in rows for sight in row.sights}
     audiences = {row.members for row in rows}
     blocks = [set[str]().union(*audiences) - apart] if audiences else []
-    for audience in audiences:
+    for audience in {*audiences, *(row.trusted for row in rows if row.trusted is not None)}:
         split = ((block & audience, block - audience) for block in blocks)
         blocks = [part for parts in split for part in parts if part]
     together: dict[tuple[object, ...], list[str]] = defaultdict(list)
@@ -509,7 +522,7 @@ def groups(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 def _mark(row: Row, person: str) -> tuple[object, ...]:
     """How one person stands to a row."""
     own = tuple((s.since, s.until) for s in row.sights if s.person == person)
-    return (person in row.members, own)
+    return (person in row.members, own, row.trusted is not None and person in row.trusted)
 
 
 def readable(

@@ -98,10 +98,11 @@ class Office(NamedTuple):
         return (self.here[to.room.id] | (everybody if open_ else frozenset())) - gone
 
     def read_into(self, memory: Memory) -> None:
+        # An export lists who is there at its end.
+        rooms = (r.model_copy(update={"members": self.here[r.id]}) for r in self.rooms.values())
         workspace = Workspace(
-            id="acme", platform="slack", people=PEOPLE, rooms=tuple(self.rooms.values()),
-            heard=self.heard,
-        )  # fmt: skip
+            id="acme", platform="slack", people=PEOPLE, rooms=tuple(rooms), heard=self.heard
+        )
         replay(Bot(memory, Rules(), Team(apps=frozenset({PROGRAM}))), workspace)
 
 

@@ -475,7 +475,8 @@ def test_handoff_as_json(ask: Ask) -> None:
 
 
 def test_the_other_answers_as_json(ask: Ask) -> None:
-    assert set(asked(ask, "explain", "@bo decision-42")) == {"chain", "entity", "value", "steps"}
+    explained = asked(ask, "explain", "@bo decision-42")
+    assert set(explained) == {"chain", "entity", "value", "steps", "path"}
     assert set(asked(ask, "common-ground", "@ann @bo")) == {"people", "shared"}
     assert set(asked(ask, "mymind")) == {"person", "holds"}
     assert set(asked(ask, "status")) >= {

@@ -211,6 +211,13 @@ class Bench:
         self._many.grow(minds)
         return self._many.takes(figure) / minds / 1024, 1.0
 
+    def memory_alone(self, size: int) -> tuple[float, float]:
+        """Kilobytes a mind: what is left when the worlds are deleted. Nobody can talk after it."""
+        minds = self.sizes.minds[size]
+        self._many.grow(minds)
+        self._many.end_worlds()
+        return self._many.takes("used_memory") / minds / 1024, 1.0
+
     def event_among(self, size: int) -> tuple[float, float]:
         """One event in a small workspace among many such, and among few on another server."""
         self._few.grow(self.sizes.minds[0])
@@ -323,6 +330,14 @@ class Town:
         """One more event, each time in another of a few workspaces."""
         next(self._turn)()
 
+    def end_worlds(self) -> None:
+        for key in self._client.scan_iter(key_of("*", "world"), count=1_000):
+            self._client.execute_command("GRAPH.DELETE", key)
+        took, before = self.takes("used_memory"), 0
+        while took != before:  # they are freed in another thread
+            time.sleep(0.5)
+            took, before = self.takes("used_memory"), took
+
     def takes(self, figure: str) -> int:
         """Bytes, as `INFO memory` has them."""
         found: Any = self._client.info("memory")
@@ -399,6 +414,8 @@ def _cases() -> Iterator[tuple[str, Case]]:
             yield f"memory/{minds}-{figure}", Case(about, 180, Bench.memory_of, (i, field), "KB")
         about = f"one event, {HOUSEHOLD} witnesses, among {minds} minds : among 100"
         yield f"minds/{minds}", Case(about, 1.5, Bench.event_among, (i,))
+    about = "the same without the worlds (ten people have one here; 1.2 MB, mostly indexes) : 1 KB"
+    yield "memory/10000-alone", Case(about, 180, Bench.memory_alone, (2,), "KB")
     about = "events lost or torn : acknowledged, the writer and its server killed"
     yield "kill-9", Case(about, 0, Bench.kill, unit="")
     about = "right answers : questions; more by python -m tests.evals.hitom"

@@ -45,7 +45,7 @@ def test_the_command_measures_every_row(rows: dict[str, dict[str, Any]]) -> None
     for name in (
         "record/5", "record/16", "record/200", "record/1000", "cow/16", "nested/100-one",
         "nested/10000-ten", "who-knows/1000", "who-knows/1000-busy", "second-order/1000",
-        "memory/10000-rss", "minds/10000", "kill-9", "hitom", "histories",
+        "memory/10000-rss", "memory/10000-alone", "minds/10000", "kill-9", "hitom", "histories",
     ):  # fmt: skip
         assert name in rows
 
@@ -140,7 +140,7 @@ def test_a_miss_says_by_how_much() -> None:
 
 def test_a_miss_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     because = CASES["record/16"]._replace(why="the disk.")
-    monkeypatch.setattr(bench, "CASES", CASES | {"record/16": because})
+    monkeypatch.setattr(bench, "CASES", {**CASES, "record/16": because})
     assert table([Row("record/16", 4, 1, 4, 3, False)]).endswith("\nrecord/16: the disk.\n")
     assert "the disk" not in table([Row("record/16", 2, 1, 2, 3, True)])
 
