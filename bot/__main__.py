@@ -323,7 +323,7 @@ def _answering(as_json: bool) -> Iterator[None]:
         raise typer.Exit(1) from None
     except OSError as error:
         _stop_writing()
-        _fail(ErrorBody(kind="system", message=f"The system refused: {error}."), False)
+        _fail(ErrorBody(kind="system", message=f"The system refused: {error}."), as_json)
 
 
 def _sentence(error: SecondOrderError) -> str:

@@ -136,7 +136,8 @@ class Bot:
 
     def _is_mute(self, message: Message) -> bool:
         """Nobody stated it, or nobody whose word counts: a program that was not named."""
-        named = message.app is not None and message.app in self._rules.apps
+        known = {*message.app_ids, *(() if message.posing or not message.app else (message.app,))}
+        named = bool(known & self._rules.apps)
         spoken = message.author is not None and not self._is_bot(message.author)
         return (
             message.system

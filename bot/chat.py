@@ -52,7 +52,8 @@ class Message(_Frozen):
 
     `ts` is the platform's own name of it, unique within the room. `thread`: the `ts` of the thread
     it belongs to (the root's own `ts` on the root itself); `broadcast`: a reply shown to the whole
-    room. `app`: the program that posted it (its name or id), None for a person. `system`: a line
+    room. `app`: the program that posted it (its name or id), None for a person; `app_ids`: every id it
+    has; `posing`: its name was chosen with the post, as a webhook can. `system`: a line
     the platform wrote (join, topic, pin): nobody stated it. `removed`: a tombstone.
     `reactions`: name of the reaction (no skin tone) to the people who gave it.
     """
@@ -67,6 +68,8 @@ class Message(_Frozen):
     edited: Edit | None = None
     reactions: Mapping[str, tuple[str, ...]] = {}
     app: str | None = None
+    app_ids: tuple[str, ...] = ()
+    posing: bool = False
     system: bool = False
     removed: bool = False
     forwarded: bool = False

@@ -20,6 +20,7 @@ from engine import (
     RoomInfo,
     UnknownEntity,
     UnknownPerson,
+    folded,
     nearest,
 )
 from engine.beliefs import (
@@ -100,10 +101,18 @@ def answer(memory: Memory, command: Command, crowds: Crowds | None = None) -> An
             f"There is no command {f'/{name[:40]}'!r}; these are: {known}.",
             [f"/{near}" for near in nearest(name, QUESTIONS)],
         )
-    asking = Asking(
-        memory, command, memory.reader(command.who), memory.people(), crowds or Crowds()
-    )
+    reader = memory.reader(command.who)
+    asking = Asking(memory, command, reader, visible(memory, reader), crowds or Crowds())
     return QUESTIONS[name](asking)
+
+
+def visible(memory: Memory, reader: Reader) -> list[PersonInfo]:
+    """The people a reader may know of: full members know each other; a guest, and who is known from
+    conversations only, is known where they can be met."""
+    people = memory.people()
+    met = memory.met(reader) | {reader.person}
+    guest = any(p.guest for p in people if p.id == reader.person)
+    return [p for p in people if p.id in met or not (guest or p.guest)]
 
 
 # ------------------------------------------------------------------------------- the questions
@@ -233,7 +242,8 @@ def standing(memory: Memory, reader: Reader | None = None) -> Standing:
     """What was read so far, where the reader may read; everything for the operator."""
     rooms = [r for r in memory.rooms() if reader is None or r.id in reader.rooms]
     entities = memory.entities(reader)
-    people = [p for p in memory.people() if not p.bot]
+    everybody = memory.people() if reader is None else visible(memory, reader)
+    people = [p for p in everybody if not p.bot]
     return Standing(
         workspace=memory.sid,
         people=len(people),
@@ -269,9 +279,9 @@ def _matching(text: str, people: Sequence[PersonInfo]) -> list[PersonInfo]:
     exact = [p for p in people if p.id == wanted]
     if exact or mention:
         return exact
-    folded = wanted.casefold()
+    sought = folded(wanted)
     for field in ("handle", "name"):
-        found = [p for p in people if getattr(p, field).casefold() == folded]
+        found = [p for p in people if folded(getattr(p, field)) == sought]
         if found:
             return [p for p in found if not p.gone] or found
     return []
@@ -302,7 +312,7 @@ def _named(text: str, people: Sequence[PersonInfo]) -> str:
     for form in sorted(forms, key=len, reverse=True):
         end = start + len(form)
         if (
-            text[start:end].casefold() == form.casefold()
+            folded(text[start:end]) == folded(form)
             and text[end : end + 1].strip(f"{_APART}@<") == ""
         ):
             return text[:end]

@@ -158,6 +158,8 @@ def _who_knows(answer: WhoKnows, style: Style) -> Page:
     sections.append(_section("Also decided, by somebody who did not know", rivals))
     for status, title in _TITLES.items():
         people = answer.having(status)
+        if answer.value is None and any(one.value for one in people):
+            title = "Has a value, though nothing is decided"
         sections.append(_section(title, [_person(one, style) for one in people]))
     wrong = [_wrong(one, style, with_entity=False) for one in answer.wrong_about_others]
     sections.append(_section("Wrong about others", wrong))

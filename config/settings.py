@@ -108,7 +108,7 @@ class Settings(BaseSettings):
     """The same number for single rooms, by a room's id or name."""
 
     apps: Names = Field(default=(), examples=['["Deploybot"]'])
-    """The programs whose posts may decide, by name or id; what others post decides nothing."""
+    """The programs whose posts may decide, by id or by their own name, not one chosen with a post."""
 
     stop_words: Names = Field(default=(), examples=['["room", "gpl-3"]'])
     """More things that look like a key and are none: a bare word stops every number after it."""

@@ -21,6 +21,7 @@ from engine.errors import (
     UnknownEntity,
     UnknownPerson,
 )
+from engine.links import folded
 from engine.memory import Memory, workspaces
 from engine.reading import Reader, RoomInfo, identify, nearest
 from engine.view import View
@@ -37,6 +38,7 @@ __all__ = [
     "UnknownEntity",
     "UnknownPerson",
     "View",
+    "folded",
     "identify",
     "nearest",
     "workspaces",

@@ -4,6 +4,7 @@ Nothing is merged by likeness: a link is somebody's decision, made in a room, co
 that room, and can be undone.
 """
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
@@ -51,5 +52,5 @@ def linked(links: Iterable[Link]) -> Links:
 
 
 def folded(name: str) -> str:
-    """How names are compared: without regard to case and to the width of spaces."""
-    return " ".join(name.casefold().split())
+    """How names are compared: whatever case, width of spaces and way of writing one character."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

@@ -457,6 +457,12 @@ class Memory:
         one = self._reading().one(person)
         return self._reading().readers([one])[one]
 
+    def met(self, reader: Reader) -> frozenset[str]:
+        """Who was ever in a room that the reader may read, or said something there."""
+        params = reading(reader)
+        del params["person"]
+        return frozenset(person for [person] in self._store.read(WORLD, "met", **params))
+
     def spoken(self, reader: Reader | None = None) -> list[Spoken]:
         """Every statement that the reader may read, oldest first, each under its own key."""
         rows = self._reading(reader).rows("all_statements")

@@ -201,6 +201,15 @@ MERGE (r:Room {id: $id})
 WITH r WHERE coalesce(r.described_at, $at) <= $at
 SET r += $row, r.described_at = $at
 
+// -- met --
+// Who was ever in some rooms, or said something that the reader may read.
+MATCH (m:Move) WHERE m.room IN $rooms
+RETURN DISTINCT m.person AS person
+UNION
+MATCH (e:Event) WHERE e.by IS NOT NULL AND NOT e.void
+  AND ($all OR e.room IN $rooms OR e.parties CONTAINS $reader)
+RETURN DISTINCT e.by AS person
+
 // -- set_here --
 // Who is in a room now.
 MATCH (r:Room {id: $id}) SET r.here = $here

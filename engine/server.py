@@ -373,6 +373,8 @@ class Server:
             # Every second would be cheaper, and can lose what was acknowledged: while the disk is
             # busy with the sync before, Redis keeps writes to itself (59 lost in one kill -9).
             *("--appendonly", "yes", "--appendfsync", "always", "--save", ""),
+            # Rewritten early: a long log is read command by command at the next start.
+            *("--auto-aof-rewrite-min-size", "4mb", "--auto-aof-rewrite-percentage", "100"),
             *("--aclfile", str(self._file("users.acl")), "--hz", "100"),
             *("--lazyfree-lazy-user-del", "no"),  # GRAPH.LIST counts what is being freed and hangs
             *("--hide-user-data-from-log", "yes"),  # what people wrote stays out of crash reports

@@ -125,8 +125,18 @@ class Console:
             found = [p for p in self._people if getattr(p, field).casefold() == wanted]
             if found:
                 self.who = found[0]
+                self._settle_in()
                 return
         raise UnknownPerson(f"Nobody here is called {text[:60]!r}; /people lists everybody.")
+
+    def _settle_in(self) -> None:
+        """Where you are not, you cannot speak: into the room that most people share with you."""
+        me = self._me().id
+        if self.where is not None and me in self._members[self.where.id]:
+            return
+        mine = [room for room in self._rooms.values() if me in self._members[room.id]]
+        if mine and self.where is None:
+            self.where = max(mine, key=lambda room: (len(self._members[room.id]), room.name))
 
     def _go(self, text: str) -> None:
         wanted = text.strip().removeprefix("#").casefold()

@@ -396,6 +396,7 @@ def said(record: Record, room: str, people: Mapping[str, Person]) -> Message | N
         system, words = True, clean(_text(record.get("text")))
     bot = author is not None and _is_bot(author, people)
     app = None if system and not bot else _app(record, subtype, people, author if bot else None)
+    author_bot = author if bot else None
     if bot or (app is not None and not record.get("client_msg_id")):
         author = None  # never a person, whatever its name is
     if subtype == "tombstone":
@@ -419,6 +420,8 @@ def said(record: Record, room: str, people: Mapping[str, Person]) -> Message | N
         edited=Edit(at=_at(edited_ts), by=editor) if edited_ts and editor else None,
         reactions=_reactions(record, people),
         app=app,
+        app_ids=() if app is None else _app_ids(record, author_bot),
+        posing=app is not None and not bot and not _dict(record.get("bot_profile")).get("name"),
         system=system,
         removed=subtype == "tombstone",
         forwarded=blank and not words and _shares(record),
@@ -449,6 +452,12 @@ def _app(record: Record, subtype: str, people: Mapping[str, Person], bot: str | 
     if not name and bot is not None:
         name = people[bot].name if bot in people else "Slackbot" if bot == SLACKBOT else ""
     return name or next((id for id in ids if id), None) or bot or "app"
+
+
+def _app_ids(record: Record, bot: str | None) -> tuple[str, ...]:
+    """Every id the program goes by: as a bot, as an app, as a user."""
+    ids = (_id(record.get("bot_id")), _id(record.get("app_id")), bot)
+    return tuple(id for id in ids if id)
 
 
 def _thread(record: Record, ts: str) -> str | None:

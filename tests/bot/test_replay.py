@@ -260,7 +260,7 @@ class TestNobodySpeaksButWhoSpoke:
     ) -> None:
         app = {"subtype": "bot_message", "bot_id": "B1", "username": "deploybot"}
         export = read(line(10, self.DECISION, by=None, **app))
-        team = Rules(apps=frozenset({"deploybot"}))
+        team = Rules(apps=frozenset({"B1"}))
         assert self.stated(memory, export, team=team) == 1
         assert held(memory) == {"U1": "approved", "U2": "approved"}
         shown = memory.who_knows("decision-1").decided
@@ -270,7 +270,19 @@ class TestNobodySpeaksButWhoSpoke:
         told = answers(memory)
         assert answers(fed(memory, export, team=team)) == told
 
-    @pytest.mark.parametrize("named", [frozenset[str](), frozenset({"ann"})])
+    def test_a_program_is_named_by_its_own_name_not_by_one_chosen_with_a_post(
+        self, memory: Memory, read: Read
+    ) -> None:
+        own = {"bot_id": "B1", "app_id": "A1", "bot_profile": {"name": "deploybot"}}
+        posing = {"subtype": "bot_message", "bot_id": "B2", "username": "deploybot"}
+        export = read(
+            line(10, self.DECISION, by=None, **posing),
+            line(20, "decision-2: approved", by=None, **own),
+        )
+        assert self.stated(memory, export, team=Rules(apps=frozenset({"deploybot"}))) == 1
+        assert list(memory.entities()) == ["decision-2"]
+
+    @pytest.mark.parametrize("named", [frozenset[str](), frozenset({"B1"})])
     def test_a_webhook_named_like_a_person_is_never_that_person(
         self, memory: Memory, read: Read, named: frozenset[str]
     ) -> None:
