@@ -5,6 +5,7 @@ length of the text: a paste of 40,000 characters is data, not a reason to stop.
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,8 +45,12 @@ _CHANNEL = re.compile(r"#([A-Za-z0-9]+)(?:\|(.*))?")
 _ADDRESS = re.compile(r"(?:https?|ftp|mailto|tel|slack):[^|]*(?:\|(.*))?")
 _PICTURE = re.compile(r"a?:\w{1,64}:[0-9]+")
 _AT = re.compile(r"(?<![\w.@/])@(?=\w)")
-_EDGE = re.compile(r"(?<=\w)(?=\W|$)")
-_WORD = re.compile(r"\w[\w.-]{0,40}(?<=\w)")
+# Accents and vowel signs written as characters of their own belong to the letter before them.
+_SIGNS = (
+    r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u3099\u309a"
+)
+_EDGE = re.compile(rf"(?<=[\w{_SIGNS}])(?![\w{_SIGNS}])")
+_WORD = re.compile(rf"\w[\w{_SIGNS}.-]{{0,40}}(?<=[\w{_SIGNS}])")
 _LOOKS_LIKE_ADDRESS = re.compile(r"\s*(?:https?://|www\.|[\w.-]+@|[\w-]+(?:\.[\w-]+)+/)")
 
 _BLANKS = frozenset(
@@ -106,8 +111,8 @@ class Shown:
         return found
 
     def naming(self, names: Mapping[str, str], longest: int) -> "Shown":
-        """With every written `@name` marked as a person: the longest of `names` (folded form to
-        id) that fits, else the next word with no id."""
+        """With every written `@name` marked as a person: the longest of `names` (its form from
+        `same` to the id) that fits, else the next word with no id."""
         plain, marks = list(self.plain), list(self.marks)
         for at in _AT.finditer(self.plain):
             first = at.end()
@@ -115,7 +120,7 @@ class Shown:
                 first + edge.end() for edge in _EDGE.finditer(self.plain[first : first + longest])
             ]
             for end in reversed(ends):
-                name = self.plain[first:end]
+                name = same(self.plain[first:end])
                 if name in names:
                     marks.append(Mark("person", at.start(), end, names[name]))
                     break
@@ -163,6 +168,14 @@ def fold(text: str) -> str:
     if len(lower) != len(text):
         lower = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
     return lower.translate(_FOLD)
+
+
+def same(name: str) -> str:
+    """One form for every way of writing a name: composed or not, upper or lower case."""
+    if name.isascii():
+        return fold(name)
+    whole = unicodedata.normalize("NFKC", fold(name)).casefold()
+    return unicodedata.normalize("NFKC", whole)
 
 
 def read(raw: str, people: Mapping[str, str]) -> Shown:

@@ -5,12 +5,13 @@ It knows no form of a statement. Exact names bind; likeness is not even looked a
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from extraction import Known
-from extraction.markup import Shown, fold
+from extraction.markup import Shown, fold, same
 
 # Letters of scripts that put spaces between words, so that a key's first letter can be found.
 _L = r"a-z\u00df-\u00f6\u00f8-\u024f\u0300-\u036f\u0370-\u03ff\u0400-\u052f\u05d0-\u05ea\u0620-\u064a"
@@ -36,21 +37,23 @@ class Ref(NamedTuple):
 class People:
     """The people of a workspace, by the ways their names are written.
 
-    `forms`: their names in plain lower case, also joined by nothing, a dot, `_` or `-`, and their
+    `forms`: their names as `same` reads them, also joined by nothing, a dot, `_` or `-`, and their
     ids, each to the id; to nothing where two people share it.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = dict(names)
-        self.plain = frozenset(fold(name) for name in names.values())
+        self.plain = frozenset(same(name) for name in names.values())
         self.forms: dict[str, str] = {}
         for who, name in names.items():
-            spaced = " ".join(fold(name).removeprefix("@").split())
+            spaced = " ".join(same(name).removeprefix("@").split())
             joined = (spaced.replace(" ", by) for by in ("", ".", "_", "-"))
-            for form in {fold(who), spaced, *joined} - {""}:
+            for form in {same(who), spaced, *joined} - {""}:
                 if self.forms.setdefault(form, who) != who:
                     self.forms[form] = ""
-        self.longest = min(80, max(map(len, self.forms), default=0))
+        self.longest = min(
+            80, max((len(unicodedata.normalize("NFD", form)) for form in self.forms), default=0)
+        )
 
 
 @dataclass(slots=True)

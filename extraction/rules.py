@@ -79,6 +79,7 @@ class Draft:
     sentence: Sentence
     about: tuple[str, ...] = ()
     by_text: bool = False
+    given: bool = False  # any value would have done
 
 
 # --- patterns -----------------------------------------------------------------------------------
@@ -148,9 +149,7 @@ _NEXT = re.compile(
     rf"(?:\s|{_BULLET}|[{EMOJI}{PERSON}])*(?:\[|\()?(?:update|updated|change\s+of\s+plans?|plan\s+change|new\s+plan)\s?[0-9]{{0,2}}(?::|\s[–—-]\s)\s*"
 )
 
-_TAKEN_BACK = re.compile(
-    r"[\s(]*(?:scratch\s+that|strike\s+that|ignore\s+(?:that|this|my)|never\s*mind|nvm|wrong\s+(?:channel|thread|ticket|one)|just\s+kidding|(?:jk|kidding)(?![\w-]))"
-)
+_TAKEN_BACK = re.compile(rf"[\s(,;—–-]*(?:{words.TAKEN_BACK})")
 _IT = re.compile(
     rf"(?:(?:it|that|this)(?:'s|\s+(?:is|has\s+been|was)|\s+got)|now|es\s+ist|está|c'est)(?:\s+(?:{words.ADVERB}|{words.NOW}))*\s+"
 )
@@ -299,7 +298,11 @@ class _Message:
         plain, end = self.plain, sentence.end
         body = sentence.start
         if back := _TAKEN_BACK.match(plain, body, end):
-            self.drafts.clear()
+            said_before = plain[:body].rstrip()
+            if sentence.opens or said_before.endswith(tuple(".!?…。！？")):
+                self.drafts.clear()
+            else:  # "blue, scratch that" speaks of its own line
+                self.drafts = [d for d in self.drafts if d.sentence.line != sentence.line]
             body = back.end()
         elif sentence.cue:
             if cue := EDIT.match(plain, body, end) or MEANT.match(plain, body, end):
@@ -505,7 +508,10 @@ class _Message:
             free = free or bool(_NOW.search(match.group()))
             still = bool(_STILL.search(match["adverbs"]))
         exact = match.group().startswith("'s")
-        value = self.values.value(match.end(), end, ref, free=free, exact=exact, limit=VALUE_LIMIT)
+        present = form is Form.IS and not re.search(r"been|got", match.group())
+        value = self.values.value(
+            match.end(), end, ref, free=free, exact=exact, limit=VALUE_LIMIT, fact=present
+        )
         if not value:
             return None
         if frame in (Frame.SAY, Frame.DECIDE) and (hedged or still or form is Form.WAS):
@@ -519,6 +525,7 @@ class _Message:
             (min(ref.start, value[0]), value[1]),
             sentence,
             lead.about,
+            given=free,
         )
 
     # --- decisions in words ---------------------------------------------------------------------
@@ -691,9 +698,11 @@ class _Message:
         gate = Ref(at, at, last.entity if last else (ref_of.entity if ref_of else ""), "")
         value = None
         if not self.values.leaves_open(body, end, OPEN):
-            value = self.values.value(
-                at, end, gate, free=False, limit=VALUE_LIMIT, named=sentence.cue == "meant"
-            )
+            meant = sentence.cue == "meant"
+            edit = meant or not self.plain.startswith("upd", sentence.start)
+            free = last is not None and last.given and edit and not it
+            before = last.value if last else ""
+            value = self.values.correction(at, end, gate, before, meant=meant, free=free)
         if value and len(subjects) == 1 and (last or ref_of):
             if last:
                 draft = replace(

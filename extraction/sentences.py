@@ -23,6 +23,8 @@ MEANT = re.compile(
 # A correction inside a line begins a sentence of its own.
 _CUE_INSIDE = re.compile(
     rf"[\[(]\s?(?:edit(?:ed)?|update[d]?|upd|correction)\s?[0-9]{{0,2}}\s?:|(?<!\w)edit\s?[0-9]?:|(?<!\w){_SORRY}{{1,3}}i\s+meant?(?!\w)|(?<!\w)i\s+meant(?!\w)"
+    r"|(?<!\w)(?<!error\s)(?<!course\s)(?<!color\s)(?<!colour\s)(?<!the\s)(?<!a\s)correction\s?:"
+    rf"|(?:[,;]\s?|\s[—–-]{{1,3}}\s)(?!ignore)(?:{words.TAKEN_BACK})(?!\s+(?:the|about|my|that|his|her|their|your|on|if)\b)|(?<=\s)(?:{words.TAKEN_BACK})(?=\s?(?:$|[.!)]))"
 )
 _END = re.compile(rf"(?:[.!?…]+|[.!]*[。！？؟]+)[\"')\]{EMOJI}]*(?=\s|$)|[。！？؟]+")
 _ABBREVIATION = re.compile(words.ABBREVIATION)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from extraction import words
-from extraction.markup import EMOJI, PERSON, Shown, fold
+from extraction.markup import EMOJI, PERSON, Shown, fold, same
 from extraction.references import Ref, Scene
 from extraction.sentences import BLANK
 
@@ -32,6 +32,17 @@ _BESIDES = re.compile(words.BESIDES_SETTLED)
 _BESIDES_LATER = re.compile(words.BESIDES_LATER)
 _TAIL = re.compile(rf"\s?[{EMOJI}][\s{EMOJI}{PERSON}]*$")  # a nod to somebody
 _POINTER = re.compile(r"\s(?:at|in|on|via|from|here|see|details|more|under|with|->|→)[\s:]*$")
+_DANGLING = re.compile(words.DANGLING)
+_SOON = re.compile(words.SOON.replace("{date}", words.DATE))
+_CALL = re.compile(rf"(?:(?<=\s)|(?<=[,;(])|^){words.CALL}$")
+_WITH_PERSON = re.compile(rf"(?<![\w']){words.WITH_PERSON}$")
+_EITHER = re.compile(
+    r"(?!(?:no|not|never|without|neither|kein\w*|nicht)\s)(?:either\s|entweder\s)?\S+(?:\s\S+){0,2}\s(?:or|oder|ou|vs\.?)"
+    r"\s(?!(?:more|less|fewer|later|earlier|sooner|above|below|higher|lower|newer|older|better|greater|so|mehr|plus)(?:\s|$))"
+    r"\S+(?:\s\S+){0,2}"
+)
+_REMARK = re.compile(words.REMARK)
+_NOT_THAT = re.compile(r"(?:\s?[,;]|\s)\s?(?:and\s)?(?:not|instead|rather\s+than)\b")
 _ON_DATE = re.compile(r"on\s(?=\S)")
 _NOW_LAST = re.compile(rf"\s(?:{words.NOW})$")
 _NO_TEXT = re.compile(words.NO_TEXT)
@@ -44,7 +55,10 @@ _TEXT_MAY_BEGIN = re.compile(
     r"|same|under|good|great|nice|kein|keine|nicht|pas|ne|aucune?|there)\b"
 )
 _UNDECIDED = re.compile(
-    r"not?\s+(?:yet|decided|decision|idea|news|clue|made|taken|final|sure|change|changes|update|updates)\b|needed\b"
+    r"(?:(?:we|i|they|he|she|you|it)(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to)|will|to|not\s+to|not|we|i)\s+(?:\w+\s+)?(?:decide|vote|sleep\s+on|figure)\b"
+    r"|(?:is\s+)?(?:will|to|shall|must)\s+be\s+(?:made|taken|decided|discussed|announced|determined|confirmed)\b"
+    r"|decid(?:e|ing)\s+(?:later|tomorrow|soon|next|on\s+\w+day|this|after|when|at|in\s)|(?:nothing|none)(?:$|\s+(?:yet|for\s+now|so\s+far|final|concrete|definite|today|so|really|at\s+all))"
+    r"|not?\s+(?:yet|decided|decision|idea|news|clue|made|taken|final|sure|change|changes|update|updates)\b|needed\b"
 )
 
 
@@ -112,6 +126,73 @@ class Values:
                 return True
         return bool(_PERCENT.match(self.plain[span[0] : span[1]]))
 
+    def _unaddressed(self, start: int, end: int, *, bare: bool) -> tuple[int, int]:
+        """Without the people called at the end: `friday, <@U2> fyi` is `friday`.
+
+        `bare`: a mention alone is a call as well, unless the word before it needs it.
+        """
+        plain, at, kept = self.plain, end, end
+        while at > start:
+            called = people = closed = 0
+            while at > start:
+                near = plain[max(start, at - 16) : at]
+                marks = self.shown.within(at - 1, at, "person", "group")
+                if marks and self.text[marks[-1].start] == "@" and marks[-1].end == at:
+                    people, at = people + 1, max(start, marks[-1].start)
+                elif call := _CALL.search(near):
+                    called, at = called + 1, at - len(near) + call.start()
+                elif near[-1] == ")" and not (people or called or closed):
+                    closed, at = 1, at - 1
+                elif near[-1] == "(" and closed and people:
+                    closed, called, at = 0, called + 1, at - 1
+                elif near[-1] in " /&+" or (near[-1] in ":.!–—-" and (called or not people)):
+                    at -= 1
+                elif near[-1] in ",;" and not called:
+                    called, at = (
+                        int(bool(people) and not self._ends_in_person(start, at - 1)),
+                        at - 1,
+                    )
+                else:
+                    break
+            if not people or closed:
+                break
+            if at <= start:  # nothing but people: they are the value
+                first = self.shown.within(start, kept, "person", "group")
+                kept = first[-1].end if first and called else kept
+                break
+            if (not called and not bare) or _WITH_PERSON.search(plain, max(start, at - 16), at):
+                break
+            kept = at
+            if plain[at - 1] not in ",;" and not self._ends_in_person(start, at):
+                break
+        return start, kept
+
+    def _ends_in_person(self, start: int, end: int) -> bool:
+        while end > start and self.plain[end - 1] == " ":
+            end -= 1
+        return end > start and bool(self.shown.within(end - 1, end, "person"))
+
+    def correction(
+        self, start: int, end: int, ref: Ref, before: str, *, meant: bool, free: bool
+    ) -> tuple[int, int] | None:
+        """The value that takes the place of `before`; `free`: that was written as `KEY: value`."""
+        if cut := _NOT_THAT.search(self.plain, start + 1, end):
+            end = cut.start()
+        strict = self.value(start, end, ref, free=False, limit=VALUE_LIMIT, named=meant)
+        if strict and (
+            meant or self._is_settled(strict) or not _REMARK.search(self.plain[slice(*strict)])
+        ):
+            return strict
+        if not free:
+            return None
+        value = self.value(start, end, ref, free=True, limit=VALUE_LIMIT)
+        if not value or _REMARK.search(self.plain[value[0] : value[1]]):
+            return None
+        return value if self._words(*value) <= max(3, len(before.split())) else None
+
+    def _words(self, start: int, end: int) -> int:
+        return len(self.text[start:end].split())
+
     def decision(self, start: int, end: int) -> tuple[int, int] | None:
         """The content of a decision in words, if it is one."""
         if (to := _TO.match(self.plain, start, end)) is not None:
@@ -125,7 +206,11 @@ class Values:
             span = self.trim(span[0], cut.start())
         if not span or span[1] - span[0] > TEXT_LIMIT:
             return None
+        span = self._unaddressed(*span, bare=False)
+        span = self.trim(*span) or span
         plain = self.plain[span[0] : span[1]]
+        if _EITHER.fullmatch(plain):
+            return None
         first = _NO_VALUE.match(plain)
         if (first and not _TEXT_MAY_BEGIN.match(plain)) or _UNDECIDED.match(plain):
             return None
@@ -144,11 +229,13 @@ class Values:
         exact: bool = False,
         text: bool = False,
         named: bool = True,
+        fact: bool = False,
     ) -> tuple[int, int] | None:
         """The value in `[start, end)`, or None if it is none.
 
         `free`: any value will do; otherwise only one that settles. `exact`: a settled word alone.
         `text`: a decision in words, kept whole. `named`: a capitalised word is a value.
+        `fact`: it must hold already.
         """
         span = self.trim(start, end)
         if span and not text and (cut := _BECAUSE.search(self.plain, span[0] + 1, span[1])):
@@ -157,7 +244,12 @@ class Values:
             span = self.trim(arrow.end(), span[1])
         if span and (tail := _TAIL.search(self.plain, *span)) and tail.start() > span[0]:
             span = self.trim(span[0], tail.start())
-        if not span:
+        if span:
+            around = self.plain[max(0, span[0] - 1) : span[0]] + self.plain[span[1] : span[1] + 1]
+            span = self.trim(*self._unaddressed(*span, bare=not text))
+            if span and around != '""' and _EITHER.fullmatch(self.plain, *span):
+                return None
+        if not span or _UNDECIDED.match(self.plain, *span):
             return None
         if _NO_VALUE.match(self.plain, *span) and not (
             self._is_settled(span) or self._is_person(span)  # somebody is called Will
@@ -176,9 +268,11 @@ class Values:
             rest = (settled.end(), span[1])
             if _ALTERNATIVES.match(self.plain, *rest):
                 return None
+            if fact and _SOON.match(self.plain, *rest):
+                return None
             besides = _BESIDES.match(self.plain, *rest) or _BESIDES_LATER.search(self.plain, *rest)
             if besides and not text:
-                span = self.trim(span[0], besides.start()) or span
+                span = self.trim(span[0], self._undangled(settled.end(), besides.start())) or span
             if settled.end() >= span[1]:
                 span = settled.span("word")
             elif not self.settled.goes_on.match(self.plain, *rest):
@@ -187,7 +281,7 @@ class Values:
             return None
         if not free and not settled:
             if now := _NOW_LAST.search(self.plain, *span):
-                span = (span[0], now.start())
+                span = (span[0], self._undangled(span[0], now.start()))
             elif not self._settles(span, ref, named):
                 return None
             elif on := _ON_DATE.match(self.plain, *span):
@@ -199,11 +293,15 @@ class Values:
             return None
         return span
 
+    def _undangled(self, start: int, end: int) -> int:
+        left = _DANGLING.search(self.plain, max(start, end - 24), end)
+        return left.start() if left else end
+
     def _is_settled(self, span: tuple[int, int]) -> bool:
         return bool(self.settled.word.match(self.plain, *span))
 
     def _is_person(self, span: tuple[int, int]) -> bool:
-        return self.plain[span[0] : span[1]] in self.scene.people.plain
+        return same(self.plain[span[0] : span[1]]) in self.scene.people.plain
 
     def _settles(self, span: tuple[int, int], ref: Ref | None, named: bool) -> bool:
         """A date, a number, a name, or a value this entity was given before."""

@@ -142,6 +142,32 @@ BESIDES_LATER = (
     r"|it|they|he|she|please|the|thanks))\b"
 )
 
+# What is left of "for now" and the like when their end is cut.
+DANGLING = (
+    r"(?:\s+(?:for|until|till|til|to|in|on|by|at|as|of|from|since|with|without|and|so|after|per|due|because|but"
+    r"|the|right|not|für|von|am|ab|bis|seit|por|para|desde|hasta|pour|par|depuis))+$"
+)
+# "Is live in three days", "is done by Friday": a plan, and no fact yet.
+SOON = (
+    r"(?:\s(?:in\sprod(?:uction)?|everywhere|(?:for|to)\s(?:all|everyone|everybody)))?\s(?:"
+    r"(?:in|within)\s(?:the\snext\s|about\s|around\s|~\s?)?(?:(?:an?|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|[0-9]{1,3}(?:\s?(?:-|–|to|or)\s?[0-9]{1,3})?|(?:a\s)?(?:few|couple(?:\sof)?)|some)(?:\smore)?\s?)?"
+    r"(?:min(?:ute)?s?|hours?|hrs?|h|days?|d|weeks?|months?|quarters?|sprints?)"
+    r"|(?:later\s)?(?:tomorrow|tonight|soon|shortly)|later|next\s(?:\w+day|week|month|quarter|year|sprint|monday)"
+    r"|(?:by|before)\s(?:{date}|(?:the\s)?(?:end\sof\s(?:the\s|this\s|next\s)?\w+|weekend|deadline)|eod|eow|eom|cob|then|[0-9]{1,2}(?::[0-9]{2})?\s?(?:am|pm|h|uhr)?))"
+    r"(?=\s?(?:$|[^\w\s'-])|\s(?:at|the\slatest|latest|eod|cob|morning|afternoon|evening|night|and|or|so|if)\b)"
+)
+
+# Words beside a mention that only call somebody's attention.
+CALL = r"(?:fyi|f\.y\.i|/?cc|ping(?:ing)?|please|pls|plz|thanks|thank\s+you|thx|ty|hi|hey|see|\+cc|attn|heads[\s-]up)"
+# Before a mention these make the person part of the value.
+WITH_PERSON = (
+    r"(?:by|to|for|from|with|without|via|of|at|in|on|under|as|is|are|be|than|like|per|through|until|and|or|not|no|only|just|the|new"
+    r"|ask|let|give|hire|invite|promote|assign|appoint|elect|nominate|pick|choose|chose|pay|fire|contact|call|meet|follow|trust|name"
+    r"|owner|lead|leader|manager|captain|assignee|reviewer|author|contact|approver|mr|ms|dr|replace|remove|add|keep|tell|send|move|use"
+    r"|durch|von|an|mit|für|zu|de|a|por|con|para|par|à|avec|pour|et|y|und|oder|ou)"
+)
+
 # A clause that explains and is no part of a value: with or without a comma, and with one.
 BECAUSE = (
     r"\s+/?cc\s|\s*,?\s+(?:because|'cause|due\s+to|although|though|even\s+though|thanks\s+to|let\s+me\s+know|but"
@@ -298,6 +324,21 @@ NO_NAME = _words(
     "wip tbd tba tbc ok okay lgtm fyi asap awesome great good bad nice cool urgent important critical high low medium big huge "
     "broken ready not no yes the a an i we you it that this there why what how when who where if so and but or hard easy "
     "in on at under due being still almost nearly just really very too open pending unclear unknown needed blocking stuck"
+)
+# After `EDIT:` these speak of the message, not of what it says.
+REMARK = (
+    r"\b(?:typos?|spell(?:ing|ed|ings)?|misspell\w*|misspelt|format\w*|reformat\w*|grammar|punctuation|clarity|clarif\w+|wording|reword\w*|rephras\w+"
+    r"|phrasing|links?|url|urls|emoji|mentions?|markdown|screenshots?|attach\w*|images?|pictures?|autocorrect|words?|sentences?|paragraphs?|footnotes?"
+    r"|details?|context|message|post|thread|comment|comments|edited|readability|layout|minor|reference|references|credits?|tags?)\b"
+    r"|^(?:add|adds|adding|removed?|removing|fix|fixing|correct|correcting|corrected|chang(?:ed?|ing)|updated?|updating|deleted?|delet(?:ing)|forgot|forgotten|made|making|tidied|cleaned|included?"
+    r"|including|linked|moved|improved?|tweak(?:ed|s)?|oops|whoops|done|for|to|as|with|in|at|of|from|about|after|by|because|per|more|better|some|something|anything|everything"
+    r"|other|another|every|only|sorry|found|figured|got|now\s+with|wrong|missing|duplicate|ignore|disregard|no|well|and|but|so|also|the\s+other|this|these|those)\b(?=\s|$|:)"
+    r"|^(?:added|fixed|corrected)\s|\s(?:is|are|was|were|has|have|had|will|works?|worked|did|does)(?:\s|$)|n't\b"
+)
+# The author takes back what stands before it.
+TAKEN_BACK = (
+    r"(?:(?:oh|no|wait|actually|ah|hm+)[\s,]{1,2}){0,2}(?:scratch\s+that|strike\s+that|ignore\s+(?:that|this|my)|never\s*mind|nvm"
+    r"|wrong\s+(?:channel|thread|ticket|one)|just\s+kidding|(?:jk|kidding)(?![\w-]))(?!\w)"
 )
 # A heading over lines that decide nothing, and a line after which everything is somebody else's.
 HEADING = (

@@ -83,8 +83,14 @@ def test_a_question_is_asked_as_whoever_spoke_last(console: Console) -> None:
     assert unknown.name == "what-is-this"
 
 
-def test_a_question_can_be_asked_from_nowhere(console: Console) -> None:
+def test_one_begins_in_a_room_one_is_in(console: Console) -> None:
     asked = console.hear("@ann /status")
+    assert isinstance(asked, Command)
+    assert asked.room == "C1"
+
+
+def test_a_question_can_be_asked_from_nowhere() -> None:
+    asked = Console(PEOPLE, [], lambda: NOW, NOW).hear("@ann /status")
     assert isinstance(asked, Command)
     assert asked.room == ""
 
@@ -120,7 +126,8 @@ def test_who_or_where_is_asked_for_when_it_is_missing(console: Console) -> None:
     for line in ("hello", "/whoknows x", "/join #general", "#general hello"):
         with pytest.raises(InvalidInput, match=r"^Say who you are first"):
             console.hear(line)
-    fresh = Console(PEOPLE, ROOMS, lambda: NOW, NOW)
+    empty = [room.model_copy(update={"members": frozenset()}) for room in ROOMS]
+    fresh = Console(PEOPLE, empty, lambda: NOW, NOW)
     fresh.hear("/as ann")
     for line in ("hello", "/join", "/leave", "#general"):
         with pytest.raises(InvalidInput, match=r"^Say where you are first"):

@@ -63,6 +63,7 @@ def extract(text: str, **fields: object) -> list[Statement]:
 
 
 APPROVED = [Says("decision-42", "approved")]
+BLUE, GREEN = [Says("decision-42", "blue")], [Says("decision-42", "green")]
 MENTIONED = [Says("decision-42", "approved", "mentions")]
 
 DECIDES: list[tuple[str, list[Says]]] = [
@@ -200,6 +201,47 @@ DECIDES: list[tuple[str, list[Says]]] = [
     ("we decided `timeout`: 5", [Says("timeout", "5")]),
     ("decision: `timeout` = 5", [Says("timeout", "5")]),
     ("`timeout` changed from 5 to 10", [Says("timeout", "10")]),
+    # what is cut leaves no preposition behind
+    ("decision-42 is approved for now", APPROVED),
+    ("decision-42: approved for now", APPROVED),
+    ("decision-42 is approved for the team", APPROVED),
+    ("decision-42 is paused until now", [Says("decision-42", "paused")]),
+    ("decision-42 is mauve for now", [Says("decision-42", "mauve")]),
+    ("decision-42 is paused until tomorrow", [Says("decision-42", "paused until tomorrow")]),
+    # a mention at the end calls somebody; a value may be a person
+    ("decision-42: friday <@U2>", [Says("decision-42", "friday")]),
+    ("decision-42: friday, <@U2> fyi", [Says("decision-42", "friday")]),
+    ("decision-42: friday fyi <@U2>", [Says("decision-42", "friday")]),
+    ("decision-42: friday <@U2> please", [Says("decision-42", "friday")]),
+    ("decision-42: friday, thanks <@U2>", [Says("decision-42", "friday")]),
+    ("decision-42: friday ping <@U2>", [Says("decision-42", "friday")]),
+    ("decision-42: friday cc <@U2> <@U3>", [Says("decision-42", "friday")]),
+    ("decision-42: friday (cc <@U2>, <@U3>)", [Says("decision-42", "friday")]),
+    ("decision-42: option (b) @maya", [Says("decision-42", "option (b)")]),
+    ("decision-42: friday <!here>", [Says("decision-42", "friday")]),
+    ("owner-7: <@U2>", [Says("owner-7", "@Ben Ortiz")]),
+    ("owner-7: <@U2> and <@U1>", [Says("owner-7", "@Ben Ortiz and @Maya")]),
+    ("owner-7: <@U2>, <@U1> fyi", [Says("owner-7", "@Ben Ortiz")]),
+    ("owner-7: owned by <@U2>, <@U1> fyi", [Says("owner-7", "owned by @Ben Ortiz")]),
+    ("decision-42: ask <@U2>", [Says("decision-42", "ask @Ben Ortiz")]),
+    # "or" inside a longer phrase, a bound, a negation
+    (
+        "decision-42: fall back to the cache or show an error page",
+        [Says("decision-42", "fall back to the cache or show an error page")],
+    ),
+    ("decision-42: 3 or more", [Says("decision-42", "3 or more")]),
+    ("decision-42: no calls or meetings", [Says("decision-42", "no calls or meetings")]),
+    ("decision-42: open", [Says("decision-42", "open")]),
+    # a deadline beside a value is part of it, a name is no deadline
+    ("decision-42: ship by friday", [Says("decision-42", "ship by friday")]),
+    ("decision-42: live tomorrow", [Says("decision-42", "live tomorrow")]),
+    ("decision-42 is approved by Finance", APPROVED),
+    ("decision-42 is approved by Monday Inc", APPROVED),
+    ("decision-42 is live in 3 regions", [Says("decision-42", "live in 3 regions")]),
+    ("decision-42 has been fixed in 2 hours", [Says("decision-42", "fixed in 2 hours")]),
+    ("decision-42 is postponed by 3 days", [Says("decision-42", "postponed")]),
+    ("decision-42: ignore that flag", [Says("decision-42", "ignore that flag")]),
+    ("decision-42: error correction: on", [Says("decision-42", "error correction: on")]),
 ]
 
 MENTIONS: list[tuple[str, list[Says]]] = [
@@ -280,6 +322,22 @@ IN_WORDS: list[tuple[str, list[Says]]] = [
     ("decision: see the minutes", []),
     ("decision: ✅", []),
     ("no decision: we talk again tomorrow", []),
+    ("decision: we'll decide tomorrow", []),
+    ("decision: we will decide next week", []),
+    ("decision: will be made tomorrow", []),
+    ("decision: not yet", []),
+    ("decision: none yet", []),
+    ("decision: still open", []),
+    ("we decided nothing", []),
+    ("we decided nothing yet", []),
+    ("we decided to decide later", []),
+    ("we decided not to decide", []),
+    ("we agreed that we'll decide tomorrow", []),
+    ("decision: nothing changes", [Says("1", "nothing changes")]),
+    ("decision: blue or green", []),
+    ("decision: no meetings or calls", [Says("1", "no meetings or calls")]),
+    ("decision: ship friday, cc <@U2>", [Says("1", "ship friday")]),
+    ("decision: we hire <@U2>", [Says("1", "we hire @Ben Ortiz")]),
 ]
 
 CORRECTED: list[tuple[str, list[Says]]] = [
@@ -313,6 +371,44 @@ CORRECTED: list[tuple[str, list[Says]]] = [
         "decision-41: live\nEDIT: decision-42: approved",
         [Says("decision-41", "live"), *APPROVED],
     ),
+    # after KEY: value any short value takes its place
+    ("decision-42: blue. Sorry, I meant green", GREEN),
+    ("decision-42: blue, sorry, I meant green", GREEN),
+    ("decision-42: blue. I meant green", GREEN),
+    ("decision-42: blue, I meant green", GREEN),
+    ("decision-42: blue, I meant green, not blue", GREEN),
+    ("decision-42: blue. correction: green", GREEN),
+    ("decision-42: blue, correction: green", GREEN),
+    ("decision-42: blue\nCorrection: green", GREEN),
+    ("decision-42: blue EDIT: green", GREEN),
+    ("decision-42: blue\nEDIT: green", GREEN),
+    ("decision-42: blue (edit: green)", GREEN),
+    ("decision-42: blue\nupdate: green", BLUE),
+    *(
+        (f"decision-42: blue EDIT: {remark}", BLUE)
+        for remark in (
+            "typo",
+            "2 typos",
+            "formatting",
+            "spelling",
+            "added link",
+            "fixed link",
+            "fixed the date",
+            "clarity",
+            "for clarity",
+            "wording",
+            "tests are green",
+            "this is a much longer remark",
+        )
+    ),
+    ("decision-42: blue. I meant no offense", []),
+    # taken back in the same sentence
+    ("decision-42: blue, scratch that", []),
+    ("decision-42: blue - scratch that", []),
+    ("decision-42: blue. never mind", []),
+    ("decision-42: blue, never mind", []),
+    ("decision-42: blue nvm", []),
+    ("decision-41: live\ndecision-42: blue, scratch that", [Says("decision-41", "live")]),
 ]
 
 NOTHING = [
@@ -442,6 +538,20 @@ NOTHING = [
     "`timeout` is now 5",
     "launch dates: approved",
     "pre-launch date: approved",
+    # left open, or not yet
+    "decision-42: blue or green",
+    "decision-42: either blue or green",
+    "decision-42: blue, red or green",
+    "decision-42 changed from red to blue or green",
+    "decision-42: we'll decide tomorrow",
+    "decision-42 is live in 3 days",
+    "decision-42 is live in a week",
+    "decision-42 is live tomorrow",
+    "decision-42 is live next week",
+    "decision-42 is fixed by Friday",
+    "decision-42 is done by Friday",
+    "decision-42 is done by end of week",
+    "decision-42 is done by 5pm",
 ]
 
 
@@ -619,6 +729,18 @@ def test_a_name_two_people_share_is_nobody() -> None:
     assert RULES.extract(w.model_copy(update={"people": {**PEOPLE, "U4": "maya"}})) == []
 
 
+@pytest.mark.parametrize("stored", ["Zo\u00e9 Lam", "Zoe\u0301 Lam", "ZOE\u0301 Lam"])
+@pytest.mark.parametrize(
+    "written", ["@Zo\u00e9 Lam", "@zoe\u0301 lam", "@zo\u00e9.lam", "@ZOE\u0301.LAM"]
+)
+def test_a_name_is_the_same_composed_or_not(stored: str, written: str) -> None:
+    w = window(f"told {written} that decision-42 is approved")
+    w = w.model_copy(update={"people": {"U1": stored, "U2": "Zoe Lam"}})
+    assert [s.about for s in RULES.extract(w)] == ["U1"]
+    w = w.model_copy(update={"people": {"U2": "Zoe Lam"}})
+    assert RULES.extract(w) == []
+
+
 def test_the_lists_are_settings() -> None:
     settled: Mapping[str, tuple[str, ...]] = {"nl": ("goedgekeurd",)}
     rules = Rules(stop=("decision-13", "sprint"), settled=settled)
@@ -673,6 +795,9 @@ HOSTILE = {
     "decisions": "decision: a\n" * (N // 12),
     "edited questions": "ab-1? EDIT: x\n" * (N // 14),
     "people and stops": "<@U1>. " * (N // 7),
+    "calls": "decision-42: a " + "@maya, fyi " * (N // 11),
+    "alternatives": "decision-42: " + "a or " * (N // 5),
+    "regrets": "decision-42: a" + ", never mind" * (N // 12),
     "ors": "decision-42: if you have any " * (N // 29),
 }
 
