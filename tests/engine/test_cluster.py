@@ -357,7 +357,7 @@ def test_a_transaction_whose_connection_broke_looks_again_before_it_writes(
                 memory.record(event)
                 cluster.nodes[1].told("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
             row = {"name": f"seen {events}", "kind": "", "open": False}
-            return [Write("world", "describe_room", {"id": "lab", "row": row})]
+            return [Write("world", "describe_room", {"id": "lab", "at": 0, "row": row})]
 
         assert store.change(decide)
         store.close()
