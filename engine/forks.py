@@ -189,7 +189,9 @@ def _trial(source: Wire, target: Wire, sid: str, name: str) -> bool:
         ]
 
     def add(key: str, person: str) -> Command:
-        return query(key, "describe_person", {"id": person, "at": 0, "row": {"name": f"{person} “1”"}})
+        return query(
+            key, "describe_person", {"id": person, "at": 0, "row": {"name": f"{person} “1”"}}
+        )
 
     def looks(wire: Wire, key: str) -> list[Any]:
         return [_rows(answer) for answer in wire.together(*content(key)) or ()]
