@@ -48,3 +48,23 @@ def test_without_a_key_the_handoff_says_what_it_would_send() -> None:
 def test_every_statement_stands_in_the_document_with_an_explanation() -> None:
     assert (ROOT / "docs" / "CYPHER.md").read_text("utf-8") == rendered()
     assert all(len(query.about) > 10 for query in queries().values())
+
+
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    """Line for line; a line that ends in … was cut."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = readme.split("$ make demo\n")[1].split("```")[0].splitlines()
+    run = subprocess.run(
+        [sys.executable, "-m", "bot", "demo", "--no-prompt"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=ROOT,
+    )
+    rest = iter(run.stdout.splitlines())
+    for line in filter(None, shown):
+        start = line.removesuffix(" …") if line.endswith(" …") and "Replaying" not in line else None
+        assert any(printed.startswith(start) if start else printed == line for printed in rest), (
+            line
+        )
