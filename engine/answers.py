@@ -177,7 +177,7 @@ def who_knows(entity: str, scene: Scene) -> WhoKnows:
 
 def _holding(sheet: Sheet, truth: Row | None, scene: Scene) -> Iterator[PersonStatus]:
     """Everybody who holds a value, and how they stand to the current one."""
-    for together in sheet.groups():
+    for together in sheet.groups:
         held = sheet.held((together[0],))
         if held is None:
             continue
@@ -201,7 +201,7 @@ def _without(sheet: Sheet, truth: Row | None, scene: Scene) -> Iterator[PersonSt
     witnessed = frozenset[str]().union(*(row.people_by(scene.at) for row in sheet.rows))
     holding = {
         person
-        for together in sheet.groups()
+        for together in sheet.groups
         if sheet.held((together[0],)) is not None
         for person in together
     }
@@ -256,7 +256,7 @@ def _wrong_about_others(
     entity: str, sheet: Sheet, made: Sequence[Row], scene: Scene
 ) -> list[WrongAboutOthers]:
     names, current = scene.names, made[-1].same if made else None
-    kinds = sheet.groups()
+    kinds = sheet.groups
     own = [sheet.held((people[0],)) for people in kinds]
     lines: dict[tuple[str, str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     shown: dict[tuple[str, str, str], Row] = {}

@@ -7,6 +7,7 @@ operations on integers: second order is never asked pair by pair.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from engine.rules import Chain, Held, Row, belief, groups, since_of
@@ -38,6 +39,7 @@ class Sheet:
                 self._reported[row.about] |= 1 << i
         self._seen: dict[str, _Seen] = {}
 
+    @cached_property
     def groups(self) -> list[tuple[str, ...]]:
         """The people of the rows, alike together: see `rules.groups`."""
         return groups(self.rows)

@@ -28,25 +28,9 @@ from engine.beliefs import Evidence, Explanation, FalseBelief, Recipient
 from engine.events import Notice, Report, Retract, Say, Tell, Unsee
 from engine.queries import Query, queries
 from tests.conftest import Workspace
-
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-
-def after(seconds: int) -> datetime:
-    return NOON + timedelta(seconds=seconds)
-
+from tests.engine.conftest import NOON, after
 
 # ------------------------------------------------------------------------------- the example
-
-
-@pytest.fixture
-def support(memory: Memory) -> Memory:
-    """The six lines of the engine's own documentation."""
-    memory.join(["Maya", "Billing"], "chat", at=NOON)
-    memory.say("Billing", "refund", "approved", room="chat", at=after(1))
-    memory.leave("Maya", at=after(2))
-    memory.set("refund", "rejected", room="chat", by="Finance", at=after(3))
-    return memory
 
 
 def test_the_six_lines(support: Memory) -> None:

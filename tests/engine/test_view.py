@@ -6,7 +6,6 @@ import signal
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,23 +37,8 @@ from engine.server import Server
 from engine.store import connect
 from engine.view import Commons
 from tests.conftest import Workspace
+from tests.engine.conftest import NOON, after
 from tests.engine.histories import History, histories
-
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-
-def after(seconds: int) -> datetime:
-    return NOON + timedelta(seconds=seconds)
-
-
-@pytest.fixture
-def support(memory: Memory) -> Memory:
-    """The six lines of the engine's own documentation."""
-    memory.join(["Maya", "Billing"], "chat", at=NOON)
-    memory.say("Billing", "refund", "approved", room="chat", at=after(1))
-    memory.leave("Maya", at=after(2))
-    memory.set("refund", "rejected", room="chat", by="Finance", at=after(3))
-    return memory
 
 
 def raw(view: View) -> redis.Redis:
