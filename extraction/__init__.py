@@ -19,7 +19,8 @@ class Passage(_Frozen):
     """One message as it was written, in the platform's own markup.
 
     `thread` is the id of the thread's first message (its own id there), or None. `app`: posted by
-    a program. `direct`: a direct message to the bot.
+    a program. `direct`: a direct message to the bot. `context`: said earlier and shown so that the
+    others can be understood; nothing is read out of it again.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Passage(_Frozen):
     thread: str | None = None
     app: bool = False
     direct: bool = False
+    context: bool = False
 
 
 class Known(_Frozen):
@@ -57,13 +59,18 @@ class Window(_Frozen):
     threads: Mapping[str, str] = {}
 
 
+Certainty = Literal["certain", "likely", "unsure"]
+"""How sure the extractor is that it was stated; a rule is certain."""
+
+
 class Statement(_Frozen):
     """One thing that was stated.
 
     `kind` is `say`, or `report` about the person `about`. `entity` is a normalised key or the id
     of a known entity; `name` is what people read for it. `decides`: it settles the value, otherwise
     it mentions it. `quote` is a substring of the message (at most 200 characters); `number` counts
-    the statements of one message from 0.
+    the statements of one message from 0. `reported`: the speaker is not the author, who says what
+    the speaker said (a scribe, hearsay); otherwise the author is the speaker.
     """
 
     kind: Literal["say", "report"]
@@ -77,9 +84,29 @@ class Statement(_Frozen):
     number: int = 0
     about: str | None = None
     addressees: tuple[str, ...] = ()
+    reported: bool = False
+    certainty: Certainty = "certain"
+
+
+class CannotRead(Exception):
+    """A window that was not read, and why, in one sentence that quotes nobody.
+
+    `later`: it may be read when it is tried again, after so many seconds (0: whenever); None: trying
+    again will not help, somebody has to look at it.
+    """
+
+    def __init__(self, why: str, later: float | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.later = later
 
 
 class Extractor(Protocol):
+    """`windowed`: it reads a message better together with those around it, and may be slow; then
+    whoever calls it gathers windows and calls it from several threads."""
+
+    windowed: bool
+
     def extract(self, window: Window) -> list[Statement]:
-        """The statements of the window's passages, in the order they were made."""
+        """The statements of the window's passages, in the order they were made; raises CannotRead."""
         ...

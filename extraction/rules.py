@@ -168,6 +168,8 @@ class Rules:
     any number). `settled`: the words that settle a decision after "is", by language.
     """
 
+    windowed = False
+
     def __init__(
         self,
         stop: Collection[str] = STOP,
@@ -189,6 +191,8 @@ class Rules:
         scene: Scene | None = None
         found: list[Statement] = []
         for passage in window.passages:
+            if passage.context:
+                continue
             thread = threads.get(passage.thread or "") if passage.thread != passage.id else None
             if not self._could_state(passage.text, thread, scene or self._known):
                 continue

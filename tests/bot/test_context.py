@@ -170,6 +170,8 @@ class TestThreads:
 class Watched:
     """The deterministic extractor, with what it was shown by the time of the message."""
 
+    windowed = False
+
     def __init__(self) -> None:
         self.windows: dict[float, Window] = {}
         self._rules = rules.Rules()
