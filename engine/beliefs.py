@@ -3,7 +3,7 @@
 It knows neither the database nor who asks: whatever stands in an answer, its reader may read.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -86,7 +86,8 @@ class WrongAboutOthers(_Answer):
 class WhoKnows(_Answer):
     """`decided`: what settled the current value, None while it was only mentioned.
 
-    `rivals`: while disputed, the decisions that stand against it.
+    `rivals`: while disputed, the decisions that stand against it. `related`: other decisions about
+    the same subject. `perhaps`: what may be the same, and nobody has said.
     """
 
     entity: Ref
@@ -96,6 +97,8 @@ class WhoKnows(_Answer):
     rivals: tuple["Change", ...] = ()
     people: tuple[PersonStatus, ...]
     wrong_about_others: tuple[WrongAboutOthers, ...]
+    related: tuple[Ref, ...] = ()
+    perhaps: tuple["Perhaps", ...] = ()
 
     def having(self, status: Status) -> tuple[PersonStatus, ...]:
         return tuple(one for one in self.people if one.status == status)
@@ -210,6 +213,34 @@ class Handoff(_Answer):
     text: str = ""
 
 
+class HandedOver(_Answer):
+    """One thing of a handover, as its recipient may read it; `event`: the statement it is from."""
+
+    entity: Ref
+    value: str
+    event: str
+
+
+class Handover(_Answer):
+    """What the recipient of a handoff may be sent. `promises`: the statements it speaks of that were
+    promises. `by_hand`: what the recipient may not read."""
+
+    text: str
+    things: tuple[HandedOver, ...] = ()
+    promises: tuple[str, ...] = ()
+    by_hand: tuple[Ref, ...] = ()
+
+
+class Wording(_Answer):
+    """What may be said to some people of a current value: named and valued as all of them may read
+    it in `source`. `decided`: the statement that settled it, as the asker reads."""
+
+    entity: Ref
+    value: str
+    source: Evidence
+    decided: str
+
+
 class Shared(_Answer):
     entity: Ref
     value: str
@@ -277,12 +308,14 @@ class Timeline(_Answer):
 
 
 class Holding(_Answer):
-    """What somebody holds about one entity; `actual` is the current value where it differs."""
+    """What somebody holds about one entity; where it differs, `actual` is the current value and
+    `newer` the statement that settled it."""
 
     entity: Ref
     value: str
     status: Status
     actual: str | None = None
+    newer: str | None = None
     since: At
     evidence: Evidence
 
@@ -305,6 +338,58 @@ class LateUse(_Answer):
     changed: Evidence
 
 
+class Behind(_Answer):
+    """Since when nothing can be read, and why, in one sentence."""
+
+    since: At
+    why: str
+
+
+class SetAside(_Answer):
+    """A message that was tried and set aside; `key` says which one, and never what it says."""
+
+    key: str
+    room: Ref
+    at: At
+    since: At
+    why: str
+
+
+class Review(_Answer):
+    """A statement that was read and is not believed, and why; `message` is where it was found."""
+
+    message: str
+    room: Ref
+    at: At
+    entity: str
+    value: str
+    quote: str
+    reason: str
+
+
+class Cost(_Answer):
+    """What reading one room cost on one day (UTC)."""
+
+    day: date
+    room: Ref
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    dollars: float
+
+
+class Inbox(_Answer):
+    """What has arrived and is not applied yet, what failed, and what reading cost this week, where
+    the asker may read. `oldest`: when the first of what waits was said."""
+
+    waiting: int = 0
+    oldest: At | None = None
+    behind: Behind | None = None
+    aside: tuple[SetAside, ...] = ()
+    review: tuple[Review, ...] = ()
+    spent: tuple[Cost, ...] = ()
+
+
 class Standing(_Answer):
     """How much is remembered, where the asker may read."""
 
@@ -314,6 +399,7 @@ class Standing(_Answer):
     messages: int
     statements: int
     entities: int
+    inbox: Inbox = Inbox()
 
 
 class Recorded(_Answer):
@@ -322,6 +408,62 @@ class Recorded(_Answer):
     entity: Ref
     value: str
     evidence: Evidence
+
+
+class Slots(_Answer):
+    """The decisions about one subject, each with its own value (None while nothing is decided), and
+    how many more there are."""
+
+    subject: str
+    slots: tuple["Slot", ...]
+    more: int = 0
+
+
+class Slot(_Answer):
+    entity: Ref
+    value: str | None
+    disputed: bool
+    decided: Evidence | None
+
+
+class Perhaps(_Answer):
+    """A question to people: whether what a message in `room` called `name`, which is `entity` by
+    itself, is one of those that are called alike."""
+
+    name: str
+    entity: Ref
+    like: tuple[Ref, ...]
+    room: Ref
+    at: At
+
+
+class Naming(_Answer):
+    """A name that means `entity`, as somebody confirmed in `room` (None: for everybody). `merged`: the
+    key of what it also is by itself."""
+
+    name: str
+    merged: str | None = None
+    entity: Ref
+    room: Ref | None
+    at: At
+
+
+class Names(_Answer):
+    """What waits for an answer, and what was confirmed, oldest first."""
+
+    asked: tuple[Perhaps, ...]
+    confirmed: tuple[Naming, ...]
+
+
+class Named(_Answer):
+    """Whether `name` means `entity`, as it was just said for those who may read `rooms`; `changed`:
+    it was not so before."""
+
+    name: str
+    entity: Ref
+    same: bool
+    changed: bool
+    rooms: tuple[Ref, ...] = ()
 
 
 class ErrorBody(_Answer):

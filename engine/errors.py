@@ -11,6 +11,8 @@
         ├── StoreUnavailable  it cannot be reached, or it went away
         ├── StoreRefused      it answered, and refused
         ├── NotAllowed        it does not let this user in, or not do that
+        ├── Superseded        another process does this now
+        ├── TooMuchWaiting    more has arrived than may wait
         └── ServerError       the embedded server cannot be started, or its folder cannot be used
 
 Each carries one sentence for a person and, where it helps, the nearest names. Bugs stay raw.
@@ -68,6 +70,14 @@ class StoreRefused(StoreError):
 
 class NotAllowed(StoreError):
     kind = "not_allowed"
+
+
+class Superseded(StoreError):
+    kind = "superseded"
+
+
+class TooMuchWaiting(StoreError):
+    kind = "too_much_waiting"
 
 
 class ServerError(StoreError):

@@ -142,12 +142,17 @@ class Say(_Spoken):
 
 
 class Tell(_Stated):
-    """Said in private. `room` is a conversation of its own, readable by its parties."""
+    """Said in private. `room` is a conversation of its own, readable by its parties.
+
+    `grade`: how well its listeners perceived it; what was written to somebody is no more than
+    exposed until they answer or say so.
+    """
 
     kind: Literal["tell"] = "tell"
     speaker: Id
     listeners: tuple[Id, ...] = Field(min_length=1)
     room: Id | None = None
+    grade: Literal["acknowledged", "exposed"] = "acknowledged"
 
 
 class Report(_Spoken):
@@ -170,6 +175,9 @@ class Notice(_Event):
 
     With `room` it was visible there (a reaction, a reply); without, it was pressed in private and
     stays in the person's own mind and the world.
+
+    `until`: from then on it shows nothing any more (a reaction that was taken back). What the person
+    is a witness by is then what the rest shows, with its grade; who has nothing else is none.
     """
 
     kind: Literal["notice"] = "notice"
@@ -177,6 +185,7 @@ class Notice(_Event):
     event: Id
     grade: Grade = "acknowledged"
     room: Id | None = None
+    until: Moment | None = None
 
 
 class Unsee(_Event):
@@ -189,10 +198,25 @@ class Unsee(_Event):
 
 
 class Retract(_Event):
-    """The source of an event was deleted: its text goes, nobody un-learns."""
+    """What an event came from is gone; as it stands, deleted: its text goes, nobody un-learns.
+
+    `void`: its source never said it (an edit within a minute): nobody heard it, nobody believes it.
+    `edited_by`: its source was edited by this person and no longer says it. As with a new version,
+    who was no more than exposed, and is still there, moves with the text: from then on they are no
+    witness of it, and neither is the editor. Who had acknowledged, engaged or stated it keeps it. It
+    no longer stands: the truth falls back. Whatever shows later that it was seen makes no witness.
+    """
 
     kind: Literal["retract"] = "retract"
     event: Id
+    void: bool = False
+    edited_by: Id | None = None
+
+    @model_validator(mode="after")
+    def _went_in_one_way(self) -> Self:
+        if self.void and self.edited_by:
+            raise ValueError("what was never said was not edited away")
+        return self
 
 
 type Event = Enter | Exit | Say | Tell | Report | Set | Notice | Unsee | Retract

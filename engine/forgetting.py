@@ -26,11 +26,12 @@ from engine.events import (
     any_event,
 )
 from engine.recording import WORLD, bar, mind, parsed, unbar
-from engine.rules import is_somebody, speaker
+from engine.rules import FOREVER, is_somebody, speaker
 from engine.store import Reads, Write
 
 BATCH = 200
 """So many statements are rewritten in one transaction."""
+_SOMEBODY = "somebody-else"
 
 
 def mark_of(sid: str, person: str) -> str:
@@ -48,7 +49,9 @@ def remaining(event: Event, sid: str, marks: Collection[str]) -> Event | None:
         case Enter() | Exit() | Notice() | Unsee():
             return None if gone(event.person) else event
         case Retract():
-            return event
+            # What they edited away stays away, whoever it was.
+            edited = {"edited_by": _SOMEBODY} if gone(event.edited_by) else {}
+            return event.model_copy(update=edited)
         case Tell():
             others = tuple(p for p in event.listeners if not gone(p))
             if gone(event.speaker) or not others:
@@ -74,12 +77,18 @@ def _without(event: Say | Report, gone: Any) -> Mapping[str, Any] | None:
 
 
 class _Words(NamedTuple):
-    """A statement with everybody in whose mind it stands; `crowd`: as a large audience."""
+    """A statement with everybody in whose mind it stands; `crowd`: as a large audience.
+
+    `keepers`: who still has it. `void`: it was never said. `fell`: its source no longer says it.
+    """
 
     statement: Statement
     quote: str | None
     witnesses: frozenset[str]
+    keepers: frozenset[str]
     crowd: bool
+    void: bool
+    fell: bool
 
 
 def removals(person: str, settled: Collection[str], reads: Reads) -> list[Write]:
@@ -101,12 +110,16 @@ def _words(ids: Sequence[str], reads: Reads) -> Iterable[_Words]:
     if not ids:
         return
     audiences = {a: unbar(m) for a, m in reads("all_audiences")}
-    for id, source, value, name, quote, members, audience, people in reads("words", ids=list(ids)):
+    for id, source, value, name, quote, members, audience, people, until, void, fell in reads(
+        "words", ids=list(ids)
+    ):
         statement = parsed(source, value, name)
         assert isinstance(statement, Say | Tell | Report | Set), id
-        seen = audiences.get(audience or "", frozenset()) | unbar(members)
-        seen |= {one.strip("|") for one in people or ()}
-        yield _Words(statement, quote, seen, audience is not None)
+        there = audiences.get(audience or "", frozenset()) | unbar(members)
+        later = [one.strip("|") for one in people or ()]
+        still = {one for one, end in zip(later, until or (), strict=True) if end == FOREVER}
+        large = audience is not None
+        yield _Words(statement, quote, there | set(later), there | still, large, void, fell)
 
 
 def _removed(words: _Words, person: str, settled: Collection[str]) -> list[Write]:
@@ -152,6 +165,10 @@ def _removed(words: _Words, person: str, settled: Collection[str]) -> list[Write
 
 def _kept(statement: Statement, person: str, words: _Words, settles: bool) -> Statement | None:
     """What stays of a statement without the person, or None."""
+    if words.void and speaker(statement) == person:
+        return None
+    if (words.void or words.fell) and person in statement.id:
+        return None  # under another id, nothing would say that it was taken back
     fields = statement.model_dump(exclude={"kind"})
     match statement:
         case Say() | Set() if speaker(statement) == person:
@@ -162,8 +179,11 @@ def _kept(statement: Statement, person: str, words: _Words, settles: bool) -> St
                 return Say(**_unwitnessed(fields, person) | {"speaker": somebody})
             if not statement.decides:
                 return None
-            # It restated: it informed its hearers, and still does.
-            heard = tuple(sorted(words.witnesses - {person})) or (somebody,)
+            # It restated, or no longer stands: it informed its hearers, and still does.
+            if words.fell and not words.keepers - {person}:
+                return None
+            informed = words.keepers if words.fell else words.witnesses
+            heard = tuple(sorted(informed - {person})) or (somebody,)
             shared = {k: v for k, v in fields.items() if k in Tell.model_fields}
             return Tell(**shared | {"speaker": somebody, "listeners": heard})
         case Say() | Set():
@@ -207,8 +227,17 @@ def _scrubbed(statement: Statement, person: str) -> Statement:
 
 
 def _marks_removed(person: str, reads: Reads) -> list[Write]:
-    ids = [id for [id] in reads("marks_by", person=person)]
-    return [Write(WORLD, "delete_event", {"id": id}) for id in ids]
+    writes: list[Write] = []
+    for id, source in reads("marks_by", person=person):
+        mark = parsed(source)
+        if isinstance(mark, Retract) and mark.edited_by == person:
+            mark = mark.model_copy(update={"edited_by": _SOMEBODY})
+        kept = mark.model_dump_json()
+        if person in kept:
+            writes.append(Write(WORLD, "delete_event", {"id": id}))
+        else:
+            writes.append(Write(WORLD, "rewrite_event", {"id": id, "row": {"source": kept}}))
+    return writes
 
 
 def _moves_removed(person: str, reads: Reads) -> list[Write]:
@@ -216,6 +245,10 @@ def _moves_removed(person: str, reads: Reads) -> list[Write]:
     writes = [
         Write(WORLD, "set_here", {"id": room, "here": bar(unbar(here) - {person})})
         for room, here in rooms
+    ]
+    writes += [
+        Write(WORLD, "forget_newest", {"id": room})
+        for [room] in reads("newest_naming", person=person)
     ]
     if writes or reads("known_person", person=person):
         writes.append(Write(WORLD, "delete_person", {"person": person}))

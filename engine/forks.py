@@ -145,7 +145,8 @@ def _kinds(wire: Wire, sid: str) -> tuple[list[str], list[str]]:
     keys: list[bytes] = sorted(wire.ask("KEYS", key_of(sid, "*")))
     names = [key.decode().removeprefix(key_of(sid, "")) for key in keys]
     graphs = [name for name in names if _is_ours(name)]
-    others = [name for name in names if not _is_ours(name) and not name.startswith("view:")]
+    left = ("view:", "inbox", "outbox")
+    others = [name for name in names if not _is_ours(name) and not name.startswith(left)]
     # Asked one by one: a transaction would end what is watched.
     notes = [name for name in others if wire.ask("TYPE", key_of(sid, name)) == _NOTES]
     return sorted(graphs, key=lambda name: (name == "world", name)), notes

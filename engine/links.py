@@ -5,7 +5,7 @@ that room, and can be undone.
 """
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 
@@ -18,7 +18,8 @@ class Link(NamedTuple):
 
 
 class Links(NamedTuple):
-    """`merged`: a key to the key it is answered under; `aliases`: a folded name to a key."""
+    """`merged`: a key to the key it is answered under; `aliases`: a folded name to the key it was
+    confirmed for, which may be merged into another."""
 
     merged: Mapping[str, str]
     aliases: Mapping[str, str]
@@ -32,8 +33,12 @@ class Links(NamedTuple):
         return sorted({wanted, *(key for key, into in self.merged.items() if into == wanted)})
 
 
-def linked(links: Iterable[Link]) -> Links:
-    """What the links amount to, in the order in which they were made; circles change nothing."""
+def linked(links: Iterable[Link], readable: Collection[str] | None = None) -> Links:
+    """What the links amount to, in the order in which they were made; circles change nothing.
+
+    `readable`: the keys that the reader may know of (None: all). A merge of others does not exist
+    for that reader: it would tell that they exist.
+    """
     into: dict[str, str] = {}
     aliases: dict[str, str] = {}
 
@@ -45,10 +50,12 @@ def linked(links: Iterable[Link]) -> Links:
     for link in links:
         if link.kind == "alias":
             aliases[link.name] = link.entity
+        elif readable is not None and not {link.name, link.entity} <= set(readable):
+            continue
         elif root(link.name) != root(link.entity):
             into[root(link.name)] = root(link.entity)
     merged = {key: root(key) for key in into}
-    return Links(merged, {name: merged.get(key, key) for name, key in aliases.items()})
+    return Links(merged, aliases)
 
 
 def folded(name: str) -> str:

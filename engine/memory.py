@@ -6,7 +6,8 @@ may not read does not exist for the answer, in any step of it.
 
 import itertools
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -26,32 +27,39 @@ from engine.beliefs import (
     Explanation,
     FalseBelief,
     Handoff,
+    Handover,
     LateUse,
     Mind,
     Misinformed,
     Recorded,
+    Ref,
     Timeline,
     WhoKnows,
+    Wording,
     WrongAboutOthers,
 )
-from engine.directory import Directory, PersonInfo
+from engine.directory import Confirmed, Directory, PersonInfo
 from engine.errors import InvalidInput, UnknownPerson
 from engine.events import (
     Enter,
     Event,
     Exit,
     Grade,
+    Notice,
     Report,
+    Retract,
     Say,
     Set,
     Statement,
     Tell,
+    Unsee,
     any_event,
     whole,
 )
 from engine.forgetting import BATCH, mark_of, remaining, removals
 from engine.links import folded
 from engine.perspectives import drawing, drawn, known_people, path_of, perspectives
+from engine.queue import MOST, QUEUES, Queue
 from engine.reading import (
     ALWAYS,
     Reader,
@@ -73,10 +81,21 @@ from engine.recording import (
     understood_anew,
     writes_for,
     writes_for_authority,
+    writes_for_marks,
 )
 from engine.rules import decisions, disagreements, from_micros, line, to_micros
 from engine.server import Server
-from engine.store import Reads, Store, Write, connect, connect_url, known_workspaces
+from engine.store import (
+    NOTHING,
+    Beside,
+    Command,
+    Reads,
+    Store,
+    Write,
+    connect,
+    connect_url,
+    known_workspaces,
+)
 from engine.view import Commons, View
 
 
@@ -89,6 +108,26 @@ class Spoken(NamedTuple):
     name: str
     value: str
     room: str
+
+
+KEPT = "kept"
+"""The key of the application's texts."""
+
+
+class Notes(NamedTuple):
+    """Notes to keep under a key, each once; `most`: only so many, the newest."""
+
+    key: str
+    notes: Mapping[str, datetime]
+    most: int | None = None
+
+
+class Span(NamedTuple):
+    """Some of the notes under a key: from a moment to a moment, both included."""
+
+    key: str
+    since: datetime
+    until: datetime
 
 
 def workspaces(*, url: str | None = None, state: Path | str | None = None) -> tuple[str, ...]:
@@ -166,6 +205,75 @@ class Memory:
         """Writes an event, whole or not at all; returns whether it was new."""
         return self._store.change(partial(self._writes_for, event))
 
+    def record_all(
+        self, events: Sequence[Event], notes: Iterable[Notes] = (), beside: Beside = NOTHING
+    ) -> int:
+        """Writes the events of one thing that was heard, and with the last of them, in its
+        transaction, the notes and what is `beside`; returns how many were new.
+
+        One after the other, since an event may bear upon the next. Interrupted, it is done by doing
+        it again: what was written already is known. All of it only while the lease of `beside` holds.
+        """
+        last = [*self._noting(notes), *beside.commands]
+        before = beside._replace(commands=())
+        new = sum(self._store.change(partial(self._writes_for, e), before) for e in events[:-1])
+        with_last = beside._replace(commands=tuple(last))
+        if events:
+            return new + self._store.change(partial(self._writes_for, events[-1]), with_last)
+        if last:
+            self._store.beside(with_last)
+        return 0
+
+    def conclude(
+        self,
+        events: Iterable[str],
+        marks: Iterable[Notice | Unsee | Retract],
+        ours: Callable[[Notice | Unsee | Retract], bool],
+        beside: Beside = NOTHING,
+    ) -> bool:
+        """What follows, from everything known by now, of who saw these statements (their ids), and of
+        what became of them: `marks`, and none of `ours` (which tells them from what people pressed)
+        that was concluded before and follows no more. Returns whether that changed anything.
+
+        Written as one, some statements at a time, so that nobody is for a moment no witness of what
+        they go on having seen.
+        """
+        of = defaultdict[str, list[Notice | Unsee | Retract]](list)
+        for mark in marks:
+            of[mark.event].append(mark)
+        changed = False
+        for some in itertools.batched(dict.fromkeys(events), 50):
+            concluded = [mark for event in some for mark in of[event]]
+            decide = partial(self._writes_for_marks, some, concluded, ours)
+            changed = self._store.change(decide, beside) or changed
+        return changed
+
+    def _writes_for_marks(
+        self,
+        events: Sequence[str],
+        marks: Sequence[Notice | Unsee | Retract],
+        ours: Callable[[Notice | Unsee | Retract], bool],
+        reads: Reads,
+    ) -> list[Write]:
+        forgotten = {mark for [mark] in reads("forgotten")} if self._forgets else set[str]()
+        if forgotten:
+            left = (remaining(mark, self.sid, forgotten) for mark in marks)
+            marks = [m for m in left if isinstance(m, Notice | Unsee | Retract)]
+        return writes_for_marks(events, marks, ours, reads, self.policy)
+
+    def _noting(self, notes: Iterable[Notes]) -> Iterator[Command]:
+        for one in notes:
+            key = self._store.key(one.key)
+            for note, at in one.notes.items():
+                yield ("ZADD", key, to_micros(at), note)
+            if one.most is not None:
+                yield ("ZREMRANGEBYRANK", key, 0, -(one.most + 1))
+
+    def queue(self, most: int = MOST, name: str = "inbox") -> Queue:
+        """What has arrived for this workspace and is not applied yet, or (`outbox`) what is to be posted;
+        up to `most` may wait."""
+        return Queue(self._store, most, name)
+
     def _writes_for(self, event: Event, reads: Reads) -> list[Write]:
         marks = {mark for [mark] in reads("forgotten")} if self._forgets else set[str]()
         kept = remaining(event, self.sid, marks) if marks else event
@@ -194,27 +302,42 @@ class Memory:
 
     def alias(self, name: str, entity: str, *, room: str | None = None) -> None:
         """A name means an entity, for who may read `room` (default: everybody)."""
-        self._link("alias", folded(whole(name)), self._reading().known(entity), room)
+        self._link("alias", folded(whole(name)), self._reading().said(entity), room)
 
-    def unalias(self, name: str, entity: str) -> None:
-        self._unlink("alias", folded(whole(name)), identify(entity))
+    def unalias(self, name: str, entity: str, *, room: str | None = None) -> None:
+        """Takes an alias back: in `room` (empty: what holds for everybody; default: everywhere)."""
+        self._unlink("alias", folded(whole(name)), identify(entity), room)
 
     def merge(self, entity: str, into: str, *, room: str | None = None) -> None:
         """Two entities are one, answered as `into`, for who may read `room` (default: everybody)."""
-        one, other = identify(entity), self._reading().known(into)
+        # Each under its own key: what is said of one of them later is not said of the other.
+        one, other = self._reading().said(entity), self._reading().said(into)
         if one == other:
             raise InvalidInput("That takes two different entities.")
-        self._reading().known(entity)
         self._link("merge", one, other, room)
 
-    def unmerge(self, entity: str, into: str) -> None:
-        """Takes a merge back: both are what they were."""
-        self._unlink("merge", identify(entity), identify(into))
+    def unmerge(self, entity: str, into: str, *, room: str | None = None) -> None:
+        """Takes a merge back, in `room` (empty: what holds for everybody; default: everywhere): both
+        are what they were."""
+        self._unlink("merge", identify(entity), identify(into), room)
 
     def aliases(self) -> list[tuple[str, str, str]]:
         """The confirmed aliases as `(name, entity, room)`; room is empty for everybody."""
-        rows = self._store.read(WORLD, "links", **reading(None))
-        return [(name, entity, room or "") for kind, name, entity, room in rows if kind == "alias"]
+        return [
+            (one.link.name, one.link.entity, one.room or "")
+            for one in self.links()
+            if one.link.kind == "alias"
+        ]
+
+    def links(self, reader: Reader | None = None) -> list[Confirmed]:
+        """What was confirmed where the reader may read, in the order in which it was. It may be about
+        what that reader may not read."""
+        self._directory.refresh()
+        return self._directory.confirmed(None if reader is None else reader.rooms)
+
+    def merged(self, reader: Reader | None = None) -> dict[str, str]:
+        """What is answered under another key: key to key."""
+        return dict(self._reading(reader).links.merged)
 
     def _link(self, kind: str, name: str, entity: str, room: str | None) -> None:
         if not name:
@@ -224,8 +347,9 @@ class Memory:
                "scope": where or "", "at": to_micros(datetime.now(UTC))}  # fmt: skip
         self._store.change(lambda _: [Write(WORLD, "link", {"row": row})])
 
-    def _unlink(self, kind: str, name: str, entity: str) -> None:
-        params = {"kind": kind, "name": name, "entity": entity}
+    def _unlink(self, kind: str, name: str, entity: str, room: str | None) -> None:
+        params = {"kind": kind, "name": name, "entity": entity, "all": room is None,
+                  "scope": identify(room) if room else ""}  # fmt: skip
         self._store.change(lambda _: [Write(WORLD, "unlink", params)])
 
     def forget(self, person: str, notes: Callable[[str], str | None] | None = None) -> None:
@@ -242,6 +366,9 @@ class Memory:
         mark = mark_of(self.sid, id)
         self._store.change(lambda _: [Write(WORLD, "forget_mark", {"mark": mark})])
         self._forgets = True
+        self.drop_kept()
+        for name in QUEUES:
+            self.queue(name=name).forget(id)
         settled = self._settled_by(id)
         while self._store.change(partial(removals, id, settled)):
             pass
@@ -257,6 +384,11 @@ class Memory:
         self._store.wipe(drawing("*"))  # a drawing shows what others think of them, too
         self._store.erase(mind(id), id, notes)
         self._in_forks(lambda fork: fork.forget(person, notes))
+
+    def heed_forgotten(self) -> bool:
+        """Whether anybody was forgotten, also since this memory was opened and by another process."""
+        self._forgets = self._forgets or bool(self._store.read(WORLD, "forgotten"))
+        return self._forgets
 
     def forgets(self, person: str) -> bool:
         """Whether somebody with this id was forgotten."""
@@ -448,14 +580,25 @@ class Memory:
         """Every room, in the order of their ids."""
         return self._reading().rooms()
 
-    def entities(self, reader: Reader | None = None) -> dict[str, str]:
-        """The entities that were spoken of where the reader may read: key to name."""
-        return self._reading(reader).entities()
+    def entities(self, reader: Reader | None = None, *, apart: bool = False) -> dict[str, str]:
+        """The entities that were spoken of where the reader may read: key to name. `apart`: those
+        that were merged each by itself."""
+        look = self._reading(reader)
+        return look.entities_apart() if apart else look.entities()
 
     def reader(self, person: str) -> Reader:
-        """What a person may read now: the rooms they are in, and open ones unless they are a guest."""
-        one = self._reading().one(person)
-        return self._reading().readers([one])[one]
+        """What a person may read now: the rooms they are in, and open ones unless they are a guest.
+        Who wants to be left out of answers may ask all the same."""
+        look, id = self._reading(), identify(person)
+        if id not in {p.id for p in look.people() if p.private}:
+            id = look.one(person)
+        return look.readers([id])[id]
+
+    def shared(self, people: Iterable[str]) -> frozenset[str]:
+        """The rooms that every one of these people may read now, also who wants to be left out."""
+        readers = self._reading().readers(people).values()
+        rooms = [reader.rooms for reader in readers]
+        return frozenset[str].intersection(*rooms) if rooms else frozenset()
 
     def met(self, reader: Reader) -> frozenset[str]:
         """Who was ever in a room that the reader may read, or said something there."""
@@ -475,9 +618,58 @@ class Memory:
         """Keeps notes of the application beside the graphs, each once, in the order of time."""
         self._store.journal(key, {note: float(to_micros(at)) for note, at in notes.items()})
 
+    def unnote(self, key: str, notes: Iterable[str]) -> None:
+        """Drops notes."""
+        self._store.unjournal(key, notes)
+
     def noted(self, key: str) -> list[str]:
         """The notes under a key, oldest first."""
         return self._store.journalled(key)
+
+    def noted_within(self, spans: Sequence[Span]) -> list[list[str]]:
+        """The notes of each span of time, both ends included, oldest first, in one round trip."""
+        commands: list[Command] = [
+            ("ZRANGEBYSCORE", self._store.key(key), to_micros(since), to_micros(until))
+            for key, since, until in spans
+        ]
+        found = self._store.beside(Beside(tuple(commands))) if commands else []
+        return [[str(note) for note in some] for some in found]
+
+    def noted_at(self, key: str, notes: Iterable[str]) -> dict[str, datetime]:
+        """The moments of those of these notes that are there."""
+        asked_for = list(dict.fromkeys(notes))
+        if not asked_for:
+            return {}
+        command: Command = ("ZMSCORE", self._store.key(key), *asked_for)
+        [found] = self._store.beside(Beside((command,)))
+        return {
+            note: from_micros(int(at))
+            for note, at in zip(asked_for, found, strict=True)
+            if at is not None
+        }
+
+    def tally(self, key: str, amounts: Mapping[str, float], days: int = 90) -> None:
+        """Adds amounts to sums of the application, by name; they are kept for so many days."""
+        self._store.tally(key, amounts, days * 24 * 3600)
+
+    def tallied(self, key: str) -> dict[str, float]:
+        """The sums under a key, by name; none when there are none."""
+        return self._store.tallied(key)
+
+    def keep(self, name: str, text: str, days: int = 30) -> None:
+        """Keeps a text of the application under a name; all of them go `days` after the last."""
+        key = self._store.key(KEPT)
+        kept: Command = ("HSET", key, name, text)
+        self._store.beside(Beside((kept, ("EXPIRE", key, days * 24 * 3600))))
+
+    def kept(self, name: str) -> str | None:
+        """The text under a name."""
+        [found] = self._store.beside(Beside((("HGET", self._store.key(KEPT), name),)))
+        return None if found is None else str(found)
+
+    def drop_kept(self) -> None:
+        """Drops every text: whose words are in them nobody knows, so they go when anybody's go."""
+        self._store.beside(Beside((("DEL", self._store.key(KEPT)),)))
 
     def notes(self, keys: str) -> int:
         """How many notes there are under the keys that match a pattern like `lines:*`."""
@@ -526,7 +718,8 @@ class Memory:
         """Who holds the current value, who an old one, who could have seen it, who is wrong about
         whom."""
         look = self._reading(reader, at)
-        return answers.who_knows(*look.scene_of(entity))
+        key, scene = look.scene_of(entity)
+        return answers.who_knows(key, scene, look.elsewhere(scene.rows[key]))
 
     def false_beliefs(
         self,
@@ -539,8 +732,10 @@ class Memory:
         """Held values that are not current (order 1); wrong ideas of what others hold (order 2)."""
         if order not in (1, 2):
             raise InvalidInput("False beliefs are of order 1 (facts) or 2 (about others).")
-        found = self.misinformed(person, entity, at, reader)
-        return found.beliefs if order == 1 else found.wrong_about_others
+        scene, who = self._wrong_in(person, entity, at, reader)
+        if order == 1:
+            return tuple(answers.false_beliefs(scene, who))
+        return tuple(answers.all_wrong_about_others(scene, who))
 
     def misinformed(
         self,
@@ -550,32 +745,56 @@ class Memory:
         reader: Reader | None = None,
     ) -> Misinformed:
         """Both orders at once: held values that are not current, wrong ideas of what others hold."""
-        look = self._reading(reader, at)
-        scene = look.scene() if entity is None else look.scene_of(entity)[1]
-        who = None if person is None else look.one(person)
+        scene, who = self._wrong_in(person, entity, at, reader)
         return Misinformed(
             beliefs=tuple(answers.false_beliefs(scene, who)),
             wrong_about_others=tuple(answers.all_wrong_about_others(scene, who)),
         )
 
+    def _wrong_in(
+        self, person: str | None, entity: str | None, at: datetime | None, reader: Reader | None
+    ) -> tuple[answers.Scene, str | None]:
+        """What may be wrong of what the reader may read, and whose ideas are asked for."""
+        look = self._reading(reader, at)
+        scene = look.scene() if entity is None else look.scene_of(entity)[1]
+        return scene, None if person is None else look.one(person)
+
     def recorded(self, event: Statement) -> Recorded:
-        """What a statement looks like now that it is recorded."""
+        """What a statement looks like now that it is recorded, called as it calls its entity."""
         look = self._reading()
         [row] = [r for r in look.rows("statements", [event.entity]) if r.id == event.id]
-        names = look.names([row.entity])
-        shown = answers.evidence(row, names, "stated")
-        return Recorded(entity=names.entity(row.entity), value=row.value, evidence=shown)
+        shown = answers.evidence(row, look.names(), "stated")
+        entity = Ref(id=row.key, name=row.name or row.key)
+        return Recorded(entity=entity, value=row.value, evidence=shown)
 
     def handoff_delta(
-        self, a: str, b: str, at: datetime | None = None, reader: Reader | None = None
+        self,
+        a: str,
+        b: str,
+        at: datetime | None = None,
+        reader: Reader | None = None,
+        over: Collection[str] = (),
     ) -> Handoff:
-        """What b lacks or has wrong that a knows, and what a told others that has changed since."""
+        """What b lacks or has wrong that a knows, and what a told others that has changed since;
+        without the promises (by their statements) that are `over`."""
         look = self._reading(reader, at)
-        one, other = look.pair(a, b)
+        return self._handed(look, *look.pair(a, b), over)[0]
+
+    def handover(self, a: str, b: str, reader: Reader, over: Collection[str] = ()) -> Handover:
+        """What of the same may be sent to b, and what b may not read."""
+        look = self._reading(reader)
+        return self._handed(look, *look.pair(a, b), over)[1]
+
+    def _handed(
+        self, look: Reading, a: str, b: str, over: Collection[str]
+    ) -> tuple[Handoff, Handover]:
         scene = look.scene()
-        answer = answers.handoff(one, other, scene)
-        recipient = look.readers([other], undescribed=reader is None)[other]
-        return answer.model_copy(update={"text": planning.handoff_text(answer, scene, recipient)})
+        answer = answers.handoff(a, b, scene)
+        kept = tuple(one for one in answer.promises if one.evidence.event not in over)
+        answer = answer.model_copy(update={"promises": kept})
+        recipient = look.readers([b], undescribed=look.reader is None)[b]
+        handed = planning.handover(answer, scene, recipient)
+        return answer.model_copy(update={"text": handed.text}), handed
 
     def common_ground(
         self, a: str, b: str, at: datetime | None = None, reader: Reader | None = None
@@ -651,6 +870,21 @@ class Memory:
         readers = look.readers(everyone, undescribed=reader is None)
         return planning.announcement(key, scene, halls, asker, readers)
 
+    def wording(
+        self, entity: str, reader: Reader, *, room: str | None = None, person: str | None = None
+    ) -> Wording | None:
+        """What may be said of the current value in a room, or to a person: everybody who may read it
+        there may read its source. None where that is not so, or there is no value."""
+        look = self._reading(reader)
+        key, scene = look.scene_of(entity)
+        people = frozenset({person} if person else ())
+        for hall in (one for one in look.rooms() if one.id == room):
+            active = {p.id for p in look.people() if not (p.gone or p.bot)}
+            people = (hall.here & active) | (
+                frozenset({planning.ANYBODY}) if hall.open else frozenset()
+            )
+        return planning.wording(key, scene, people, look.readers(people)) if people else None
+
     def mind_of(self, person: str, reader: Reader | None = None) -> Mind:
         """What one person is thought to know."""
         look = self._reading(reader)
@@ -674,8 +908,11 @@ class Memory:
         entity, read from the person's own mind. Empty when there is nothing to mind."""
         look = self._reading()
         me, other = look.one(person), look.one(talking_to)
-        found = answers.by_entity(look.rows("all_statements", graph=mind(me)))
-        return answers.context(me, other, found, look.names(found))
+        # What means the same, and what it is called, as this person may know and nobody else.
+        links = self._reading(look.readers([me])[me]).links
+        own = Reading(self._store, graph=mind(me), links=links, directory=self._directory)
+        found = answers.by_entity(own.rows("all_statements"))
+        return answers.context(me, other, found, own.names(found))
 
     def materialise(self, person: str, depth: int = 2) -> str:
         """Draws a person's mind as nested perspectives, for people who want to look at it: into a

@@ -59,18 +59,29 @@ CREATE INDEX FOR (m:Move) ON (m.id)
 // A large audience by its content.
 CREATE INDEX FOR (a:Audience) ON (a.id)
 
+// -- mind_index --
+// What was said when, and about what: for a mind that has become large. A small one has no index,
+// which would take more room than the mind.
+CREATE INDEX FOR (e:Event) ON (e.at, e.entity)
+
+// -- indexed --
+// How many labels of a graph have an index.
+CALL db.indexes() YIELD label RETURN count(label)
+
+// -- unfinished --
+// How many labels of a graph have an index that is still being built.
+CALL db.indexes() YIELD label, status WHERE status <> 'OPERATIONAL' RETURN count(label)
+
 // -- before_statement --
 // What must be known before a statement is written: whether it is known, who is in its room and
 // as of which line, whether anything that arrived earlier refers to it or is edited by it, and
 // whether only some people may decide about its entity.
 OPTIONAL MATCH (known:Event {id: $id})
-WITH count(known) AS known
 OPTIONAL MATCH (r:Room {id: $room})
-WITH known, r.here AS here, r.newest_at AS newest_at, r.newest_id AS newest_id
 OPTIONAL MATCH (later:Event {target: $id})
-WITH known, here, newest_at, newest_id, count(later) AS referred
 OPTIONAL MATCH (a:Authority {entity: $entity})
-RETURN known, here, newest_at, newest_id, referred, count(a)
+RETURN known IS NOT NULL, r.here, r.newest_at, r.newest_id, later IS NOT NULL, a IS NOT NULL
+LIMIT 1
 
 // -- before_move --
 // What must be known before somebody comes or goes: whether the line is known, and the room as it
@@ -94,16 +105,31 @@ MATCH (m:Move {stay: $stay}) RETURN m.at, m.id, m.person, m.entered, m.presumed
 UNWIND $rooms AS room
 MATCH (m:Move {room: room}) RETURN m.room, m.at, m.id, m.person, m.entered, m.presumed
 
+// -- moves_of_some --
+// The membership lines of some people in some rooms.
+UNWIND $stays AS stay
+MATCH (m:Move {stay: stay}) RETURN m.room, m.at, m.id, m.person, m.entered, m.presumed
+
+// -- visitors --
+// Who is in some rooms now, and who ever left one of them: together, everybody who was ever there.
+UNWIND $rooms AS room
+MATCH (r:Room {id: room})
+OPTIONAL MATCH (m:Move {room: room}) WHERE NOT m.entered
+RETURN room, r.here, collect(DISTINCT m.person)
+
 // -- spoken_since --
-// Statements of a room from a moment on, whose witnesses may follow from who was there.
-MATCH (e:Event {room: $room}) WHERE e.at >= $since AND e.entity IS NOT NULL RETURN e.id
+// Statements of a room that stood at a moment or were made later: whose witnesses, and whose fate
+// when their source went, may follow from who was there from then on.
+MATCH (e:Event {room: $room}) WHERE (e.at >= $since OR e.gone >= $since) AND e.entity IS NOT NULL
+RETURN e.id
 
 // -- sources --
 // The statements with these ids, as they were recorded and as they were last understood.
 UNWIND $ids AS id
 MATCH (e:Event {id: id}) WHERE e.entity IS NOT NULL
 RETURN e.id, e.source, e.value, e.name, e.members, e.audience, e.sight_people, e.sight_since,
-       e.sight_until, e.sight_grades, e.there, e.decides, e.trusted, e.void, e.retracted, e.alone
+       e.sight_until, e.sight_grades, e.there, e.decides, e.trusted, e.void, e.retracted, e.alone,
+       e.gone, e.unlinked
 
 // -- authorities --
 // Who decides an entity, from which moment on.
@@ -121,11 +147,10 @@ MATCH (e:Event {entity: $entity}) WHERE e.at >= $since RETURN e.id
 // What was said or told from a moment on, in any room.
 MATCH (e:Event) WHERE e.at >= $since AND e.kind IN ['say', 'tell'] RETURN e.id
 
-// -- exits --
-// When each of some people last left any room before a moment.
+// -- moves_by --
+// All membership lines of some people, in any room.
 UNWIND $people AS person
-MATCH (m:Move {person: person}) WHERE NOT m.entered AND (m.at < $at OR (m.at = $at AND m.id < $id))
-RETURN person, max(m.at)
+MATCH (m:Move {person: person}) RETURN m.room, m.at, m.id, m.person, m.entered, m.presumed
 
 // -- marks --
 // What was later said about these events: notices, unsees, retractions, and edits and replacements.
@@ -137,8 +162,16 @@ MATCH (e:Event {target: id}) RETURN id, e.id, e.kind, e.source
 UNWIND $ids AS id
 MATCH (a:Audience {id: id}) RETURN a.id, a.members
 
+// -- say_event --
+// Writes a statement that somebody made in a room into the world.
+MERGE (n:Entity {id: $row.entity})
+MERGE (r:Room {id: $row.room})
+MERGE (p:Person {id: $row.by})
+CREATE (p)-[:SAID]->(e:Event)-[:ABOUT]->(n), (e)-[:IN]->(r)
+SET e = $row
+
 // -- state_event --
-// Writes a statement into the world, with who said it, where, and about what.
+// Writes any other statement into the world, with who made it, if anybody did, and about what.
 MERGE (n:Entity {id: $row.entity})
 CREATE (e:Event) SET e = $row
 CREATE (e)-[:ABOUT]->(n)
@@ -146,7 +179,7 @@ WITH e
 UNWIND $said AS said MERGE (p:Person {id: said}) CREATE (p)-[:SAID]->(e)
 
 // -- place_event --
-// The room a statement was made in.
+// The room in which something changed that nobody is known to have done.
 MATCH (e:Event {id: $id}) MERGE (r:Room {id: $room}) CREATE (e)-[:IN]->(r)
 
 // -- told --
@@ -165,6 +198,11 @@ UNWIND $people AS id MERGE (:Person {id: id})
 // Writes a notice, an unsee or a retraction.
 CREATE (e:Event) SET e = $row
 
+// -- unmark_events --
+// Takes out notices, unsees and retractions that are not concluded any more.
+UNWIND $ids AS id
+MATCH (e:Event {id: id}) WHERE e.kind IN ['notice', 'unsee', 'retract'] DELETE e
+
 // -- understand_event --
 // Who is now understood to have witnessed a statement, and what became of it.
 MATCH (e:Event {id: $id}) SET e += $row
@@ -181,7 +219,26 @@ CREATE (m:Move) SET m = $row
 MERGE (a:Audience {id: $id}) ON CREATE SET a.members = $members
 
 // -- witness --
-// Into one mind: a statement as this person saw it.
+// Into one mind: a statement as this person saw it, where nothing is special about it.
+CREATE (:Event {id: $id, at: $at, kind: $kind, by: $by, room: $room, entity: $entity, value: $value,
+                same: $same, name: $name, decides: $decides, void: $void, retracted: $retracted,
+                plain: $plain, special: $special, there: $there, members: $members})
+
+// -- witness_rarely --
+// Into one mind: any other statement as this person saw it.
+CREATE (e:Event) SET e = $row
+
+// -- witness_among --
+// Like `witness`, with the large audience that it had.
+MERGE (a:Audience {id: $audience}) ON CREATE SET a.members = $crowd
+CREATE (:Event {id: $id, at: $at, kind: $kind, by: $by, room: $room, entity: $entity, value: $value,
+                same: $same, name: $name, decides: $decides, void: $void, retracted: $retracted,
+                plain: $plain, special: $special, there: $there, members: $members,
+                audience: $audience})
+
+// -- witness_rarely_among --
+// Like `witness_rarely`, with the large audience that it had.
+MERGE (a:Audience {id: $id}) ON CREATE SET a.members = $members
 CREATE (e:Event) SET e = $row
 
 // -- unwitness --
@@ -214,6 +271,14 @@ RETURN DISTINCT e.by AS person
 // Who is in a room now.
 MATCH (r:Room {id: $id}) SET r.here = $here
 
+// -- newest_naming --
+// The rooms whose newest line has an id with somebody's id in it.
+MATCH (r:Room) WHERE r.newest_id CONTAINS $person RETURN r.id
+
+// -- forget_newest --
+// A room no longer knows the id of its newest line; whatever is of that moment counts as late.
+MATCH (r:Room {id: $id}) SET r.newest_id = '~'
+
 // -- list_members --
 // Who a member list named, as of a moment.
 MERGE (l:Listing {room: $room, at: $at}) SET l.members = $members
@@ -232,18 +297,20 @@ MATCH (p:Person) RETURN p.id, p.name, p.handle, p.zone, p.guest, p.gone, p.bot, 
 MATCH (p:Person {id: $id}) SET p.private = $private
 
 // -- link --
-// Somebody confirms that a name or a key means an entity.
+// Somebody confirms that a name or a key means an entity; confirming it again changes nothing.
 MERGE (l:Link {kind: $row.kind, name: $row.name, entity: $row.entity, scope: $row.scope})
-SET l += $row
+SET l.at = CASE WHEN l.undone = false THEN l.at ELSE $row.at END
+SET l.room = $row.room, l.undone = false
 
 // -- unlink --
-// Somebody takes it back, wherever it was confirmed.
-MATCH (l:Link {kind: $kind, name: $name, entity: $entity}) SET l.undone = true
+// Somebody takes it back, in one room or wherever it was confirmed.
+MATCH (l:Link {kind: $kind, name: $name, entity: $entity})
+WHERE $all OR l.scope = $scope SET l.undone = true
 
 // -- links --
 // What was confirmed where the reader may read, in the order in which it was.
 MATCH (l:Link) WHERE NOT l.undone AND ($all OR l.room IS NULL OR l.room IN $rooms)
-RETURN l.kind, l.name, l.entity, l.room
+RETURN l.kind, l.name, l.entity, l.room, l.at
 ORDER BY l.at, l.name, l.entity
 
 // -- rooms --
@@ -265,8 +332,15 @@ RETURN e.entity, head(collect(e.name))
 // -- believes_newest --
 // What a chain of up to three people believes about an entity at a moment, where that is simply the
 // newest statement that all of them were there for: nothing special is newer. If the row that comes
-// back is special, or none does, `believes` has to be asked.
-MATCH (e:Event) WHERE e.entity = $entity AND e.at <= $at
+// back is special, or none does, `believes` has to be asked. In a graph of at least `many` nodes it
+// looks no further back than to the oldest statement about the entity among the `recent` nodes that
+// were written last, if there is one: where something is found, all that is newer was looked at too,
+// in whatever order it was recorded. A number below all moments stands for "from the beginning".
+CALL db.meta.stats() YIELD nodeCount
+MATCH (r) WHERE ID(r) >= CASE WHEN nodeCount < $many THEN nodeCount ELSE nodeCount - $recent END
+WITH coalesce(min(CASE WHEN r.entity = $entity AND r.at <= $at THEN r.at END),
+              -1000000000000000000) AS since
+MATCH (e:Event) WHERE e.entity = $entity AND e.at >= since AND e.at <= $at
   AND (e.special OR e.members CONTAINS $c0 AND e.members CONTAINS $c1 AND e.members CONTAINS $c2)
 WITH max([e.at, e.id, e]) AS newest
 WITH newest[2] AS e
@@ -280,16 +354,21 @@ RETURN e.id, e.at, e.at AS since, e.value, e.kind, e.by, e.room, e.quote, e.link
 // it is about `last`, and `last` was not there. Of the accepted rows the newest that displaces and
 // the newest said by `last` are compared; a mention from before the chain came to know of the
 // decision does not count against it. Nothing older than the newest plain row that displaces can be
-// the answer, so that is found first, cheaply. Where trust plays a part (policy exit_order), what was said or
-// told is accepted by a hearer who trusts the speaker, by that hearer about the speaker, and by the
-// speaker about every hearer. A number below all moments stands for "never"; not the
+// the answer, so that is looked for first, cheaply, and not far back (see `believes_newest`); if it is
+// not there, everything is looked at. Where trust plays a part (policy exit_order), what was
+// said or told is accepted by a hearer who trusts the speaker, by that hearer about the speaker, and
+// by the speaker about every hearer. A number below all moments stands for "never"; not the
 // lowest one, since FalkorDB compares integers by subtracting them, and that overflows.
+CALL db.meta.stats() YIELD nodeCount
+MATCH (r) WHERE ID(r) >= CASE WHEN nodeCount < $many THEN nodeCount ELSE nodeCount - $recent END
+WITH coalesce(min(CASE WHEN r.entity IN $entities AND r.at <= $at THEN r.at END),
+              -1000000000000000000) AS recently
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $chain WHERE a.members CONTAINS x)
-WITH collect(a.id) AS complete
+WITH recently, collect(a.id) AS complete
 OPTIONAL MATCH (a:Audience) WHERE all(x IN $before_last WHERE a.members CONTAINS x)
-WITH complete, collect(a.id) AS but_last
-OPTIONAL MATCH (e:Event) WHERE e.entity IN $entities AND e.at <= $at AND e.plain AND NOT e.void
-  AND (e.decides OR e.kind = 'tell')
+WITH recently, complete, collect(a.id) AS but_last
+OPTIONAL MATCH (e:Event) WHERE e.entity IN $entities AND e.at >= recently AND e.at <= $at
+  AND e.plain AND NOT e.void AND (e.decides OR e.kind = 'tell')
   AND (e.members CONTAINS $c0 AND e.members CONTAINS $c1 AND e.members CONTAINS $c2
        AND e.members CONTAINS $c3 AND all(x IN $more WHERE e.members CONTAINS x)
        OR e.audience IN complete)
@@ -371,8 +450,8 @@ OPTIONAL MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
 WITH count(e) AS statements
 OPTIONAL MATCH (m:Move) WHERE NOT m.presumed
 WITH statements, count(m) AS moves
-OPTIONAL MATCH (n:Entity)
-RETURN statements + moves, statements, count(n)
+OPTIONAL MATCH (e:Event) WHERE e.entity IS NOT NULL AND NOT e.void
+RETURN statements + moves, statements, count(DISTINCT e.entity)
 
 // -- entity_names --
 // How some entities were first called where the reader may read.
@@ -408,7 +487,8 @@ RETURN e.id LIMIT $most
 // Statements with their sentences, as they were recorded, and everybody who witnessed them.
 UNWIND $ids AS id
 MATCH (e:Event {id: id})
-RETURN e.id, e.source, e.value, e.name, e.quote, e.members, e.audience, e.sight_people
+RETURN e.id, e.source, e.value, e.name, e.quote, e.members, e.audience, e.sight_people,
+       e.sight_until, e.void, e.alone
 
 // -- all_audiences --
 // The people of every large audience.
@@ -416,7 +496,7 @@ MATCH (a:Audience) RETURN a.id, a.members
 
 // -- marks_by --
 // What somebody pressed, reacted to or took back.
-MATCH (e:Event) WHERE e.entity IS NULL AND e.source CONTAINS $person RETURN e.id
+MATCH (e:Event) WHERE e.entity IS NULL AND e.source CONTAINS $person RETURN e.id, e.source
 
 // -- rooms_of --
 // The rooms somebody is in.

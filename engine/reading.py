@@ -6,9 +6,10 @@ knows the database by the names of queries and refuses to know what follows from
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process, utils
@@ -19,8 +20,8 @@ from engine.beliefs import Belief
 from engine.directory import NOBODY, Directory, PersonInfo
 from engine.errors import InvalidInput, UnknownEntity, UnknownPerson
 from engine.events import moment, whole
-from engine.links import Links, folded
-from engine.recording import WORLD, bar, large_audiences, unbar, witnesses_of
+from engine.links import Link, Links, folded
+from engine.recording import WORLD, bar, unbar, witnesses_of
 from engine.rules import (
     FOREVER,
     Chain,
@@ -37,6 +38,8 @@ from engine.store import Graphs
 
 ALWAYS = FOREVER - 1  # "now", for a question without a moment: nothing recorded is later
 NEWEST = 3  # so long a chain `believes_newest` can be asked about
+RECENT = 32  # nodes written last, which show how far back a belief is worth looking for at first
+MANY = 64  # nodes of a graph from which on that saves anything
 _NEAR = 60  # likeness (0 to 100) from which a name is worth suggesting
 
 
@@ -110,7 +113,19 @@ class Reading:
     @cached_property
     def links(self) -> Links:
         """Which keys and names mean the same, as far as the reader may know."""
-        return self.directory.links(None if self.reader is None else self.reader.rooms)
+        return self._links_in(self.directory)
+
+    def _links_in(self, directory: Directory) -> Links:
+        """A merge counts for who may read where it was confirmed, and something of both sides:
+        else an unreadable key would answer as what it was merged into, and a missing one would not."""
+        if self.reader is None:
+            return directory.links(None)
+        links = directory.links(self.reader.rooms)
+        if not links.merged:
+            return links
+        keys = sorted({key for one in directory.confirmed(self.reader.rooms) for key in one.keys})
+        rows = self._store.read(WORLD, "entity_names", entities=keys, **reading(self.reader))
+        return directory.links(self.reader.rooms, {id for id, _ in rows})
 
     # ---------------------------------------------------------------------------- who and where
 
@@ -129,11 +144,17 @@ class Reading:
 
     def entities(self) -> dict[str, str]:
         """The entities that were spoken of where the reader may read: key to name."""
-        rows = self._store.read(self._graph, "entities", **reading(self.reader))
-        names = {id: name or id for id, name in sorted(rows)}
+        return self._as_answered(self.entities_apart())
+
+    def _as_answered(self, names: Mapping[str, str]) -> dict[str, str]:
         return {
             self.links.key(id): names.get(self.links.key(id), name) for id, name in names.items()
         }
+
+    def entities_apart(self) -> dict[str, str]:
+        """The same, those that were merged each by itself."""
+        rows = self._store.read(self._graph, "entities", **reading(self.reader))
+        return {id: name or id for id, name in sorted(rows)}
 
     def readers(self, people: Iterable[str], undescribed: bool = False) -> dict[str, Reader]:
         """What each may read now: the rooms they are in, and open ones unless they are a guest.
@@ -190,32 +211,41 @@ class Reading:
         key = self.links.key(identify(entity))
         rows = self.rows("statements", [key])
         if not rows:
-            known = self.entities()
-            meant = self._meant(entity, known)
+            known = self.entities_apart()
+            meant = self._meant(entity, known, self.links)
             rows = self.rows("statements", [meant]) if meant not in (None, key) else []
             if meant is None or not rows:
-                near = nearest(entity, known.values())
+                near = nearest(entity, self._as_answered(known).values())
                 raise UnknownEntity(f"Nothing is known about {quoted(entity)}.", near)
             key = meant
         return key, rows
 
-    def _meant(self, entity: str, known: Mapping[str, str]) -> str | None:
+    def said(self, entity: str) -> str:
+        """The key under which something is spoken of, whatever it was merged into."""
+        known = self.entities_apart()
+        meant = self._meant(entity, known, Links({}, self.links.aliases))
+        if meant is None:
+            near = nearest(entity, known.values())
+            raise UnknownEntity(f"Nothing is known about {quoted(entity)}.", near)
+        return meant
+
+    def _meant(self, entity: str, known: Mapping[str, str], links: Links) -> str | None:
         """By key, by confirmed alias, by key in another case, by the name people read."""
         wanted = folded(whole(entity))
-        key = self.links.key(identify(entity))
+        key = identify(entity)
         if key in known:
-            return key
-        if self.links.aliases.get(wanted) in known:
-            return self.links.aliases[wanted]
+            return links.key(key)
+        if links.aliases.get(wanted) in known:
+            return links.key(links.aliases[wanted])
         for same in (
-            [k for k in known if k.casefold() == key.casefold()],
-            [k for k, name in known.items() if folded(name) == wanted],
+            {links.key(k) for k in known if k.casefold() == key.casefold()},
+            {links.key(k) for k, name in known.items() if folded(name) == wanted},
         ):
             if len(same) > 1:
                 which = ", ".join(sorted(same))
                 raise UnknownEntity(f"More than one decision is called {quoted(entity)}: {which}.")
             if same:
-                return same[0]
+                return same.pop()
         return None
 
     # ---------------------------------------------------------------------------- rows and names
@@ -231,19 +261,22 @@ class Reading:
         return self._scene(answers.by_entity(self.rows(query, entities)))
 
     def _scene(self, found: dict[str, list[Row]]) -> Scene:
-        rooms = {row.room for rows in found.values() for row in rows if row.room is not None}
         hidden = self.directory.hidden
         return Scene(
             found,
             self.at,
             self._names({key: _called(rows) for key, rows in found.items()}),
-            self.stays(sorted(rooms)),
             lambda p: p not in hidden and not is_somebody(p),
+            self._merges() if self.links.merged else (),
         )
+
+    def _merges(self) -> list[tuple[Link, str | None]]:
+        found = self.directory.confirmed(None if self.reader is None else self.reader.rooms)
+        return [(one.link, one.room) for one in found if one.link.kind == "merge"]
 
     def _names(self, entities: dict[str, str]) -> Names:
         known = self.directory
-        return Names(known.names, known.rooms, entities, known.left_out)
+        return Names(known.names, known.rooms, entities, known.left_out, known.refs)
 
     def rows(
         self, query: str, entities: Iterable[str] | None = None, graph: str | None = None
@@ -254,11 +287,25 @@ class Reading:
         if entities is not None:
             params["entities"] = [key for entity in entities for key in self.links.keys(entity)]
         rows = self._store.read(graph, query, **params)
-        audiences = large_audiences(rows, 12, partial(self._store.read, graph))
+        audiences = self._audiences({row[12] for row in rows if row[12]}, graph)
         found = [_row(row, audiences) for row in rows]
         if not self.links.merged:
             return found
-        return [row._replace(entity=self.links.key(row.entity)) for row in found]
+        return [self._answered(row) for row in found]
+
+    def _answered(self, row: Row) -> Row:
+        """Under the key under which this reader is answered about it."""
+        key = self.links.key(row.entity)
+        return row if key == row.entity else row._replace(entity=key, merged=row.entity)
+
+    def _audiences(self, ids: Iterable[str], graph: str) -> dict[str, frozenset[str]]:
+        def read(missing: Sequence[str]) -> dict[str, frozenset[str]]:
+            rows = self._store.read(graph, "audiences", ids=list(missing))
+            return {id: _people_of(members) for id, members in rows}
+
+        if not ids:
+            return {}
+        return read(sorted(ids)) if self._kept is None else self._kept.audiences(ids, read)
 
     def believed(self, chain: Chain, entity: str, graph: str | None = None) -> list[list[Any]]:
         """What a chain believes about the entity of a key, as one row for `belief_of`, or none."""
@@ -266,13 +313,13 @@ class Reading:
         if self._kept is None:
             return self._store.read(graph, "believes", **self._asks(chain, entity))
         # With the links as they were last known: if they have changed, it is asked again.
-        self.links = self._kept.links(None if self.reader is None else self.reader.rooms)
+        self.links = self._links_in(self._kept)
         keys = self.links.keys(entity)
         rows, version, simple = list[list[Any]](), NOBODY, False
         if self.reader is None and len(keys) == 1 and len(chain) <= NEWEST:
             bars = {f"c{i}": f"|{chain[min(i, len(chain) - 1)]}|" for i in range(NEWEST)}
             rows, version = self._kept.read_versioned(
-                graph, "believes_newest", entity=keys[0], at=self.at, **bars
+                graph, "believes_newest", entity=keys[0], at=self.at, **_back(), **bars
             )
             simple = bool(rows) and rows[0][0] is not None and not rows[0][-1]
             rows = [row[:-1] for row in rows]
@@ -296,6 +343,7 @@ class Reading:
             "first": chain[0],
             "last": chain[-1],
             "at": self.at,
+            **_back(),
             **reading(self.reader),
         }
 
@@ -308,9 +356,22 @@ class Reading:
             lines[room].append(Line(when, id, person, entered, presumed))
         return lines
 
-    def stays(self, rooms: Sequence[str]) -> dict[str, dict[str, list[Stay]]]:
-        """Who was in these rooms, from when to when, as far as it had begun."""
-        lines = self.lines(rooms)
+    def elsewhere(self, rows: Iterable[Row]) -> dict[str, dict[str, list[Stay]]]:
+        """Where those were, in the rooms of these rows, who were in no audience: room to person to
+        stays, as far as they had begun. Who was in an audience believes something, and nobody asks.
+        """
+        # Under trust (policy exit_order) hearing is not yet believing.
+        audiences = {row.members for row in rows if row.trusted is None}
+        lines: dict[str, list[Line]] = {row.room: [] for row in rows if row.room is not None}
+        wanted = list[str]()
+        for room, here, left in self._store.read(WORLD, "visitors", rooms=sorted(lines)):
+            others = unbar(here).union(left)
+            for audience in audiences:
+                others -= audience
+            wanted += (f"{room}|{person}" for person in sorted(others))
+        found = self._store.read(WORLD, "moves_of_some", stays=wanted) if wanted else []
+        for room, when, id, person, entered, presumed in found:
+            lines[room].append(Line(when, id, person, entered, presumed))
         # Cut only afterwards: whether a presumed entry counts can follow from a later line.
         return {
             room: {
@@ -357,6 +418,11 @@ def reading(reader: Reader | None) -> dict[str, Any]:
     }
 
 
+def _back() -> dict[str, int]:
+    """How far back a belief is looked for at first; it never shows in the answer."""
+    return {"recent": RECENT, "many": MANY}
+
+
 def asked(at: datetime | None) -> int:
     return ALWAYS if at is None else to_micros(moment.validate_python(at))
 
@@ -365,6 +431,11 @@ def _called(rows: Iterable[Row]) -> str:
     """What the entity of these rows was first called; empty where it was called by its key."""
     named = ((row.moment, row.name) for row in rows if row.name)
     return min(named, default=((0, ""), ""))[1]
+
+
+def _people_of(members: str) -> frozenset[str]:
+    """A large audience; a name that stands in many of them is one string in all."""
+    return frozenset(map(sys.intern, members.strip("|").split("|")))
 
 
 def _row(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> Row:

@@ -6,7 +6,7 @@ Nothing here depends on the order of recording: a late arrival re-derives what i
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from engine.events import (
@@ -25,12 +25,15 @@ from engine.events import (
 )
 from engine.rules import (
     FOREVER,
+    Dropped,
     Line,
     Row,
     Sight,
     Witnesses,
+    counting,
     derive,
     is_somebody,
+    latest_exits,
     left,
     line,
     micros,
@@ -44,6 +47,11 @@ from engine.store import Reads, Rows, Write
 
 INLINE = 24  # larger audiences are written once and referred to
 WORLD = "world"
+_NAMED = (
+    "id", "at", "kind", "by", "room", "entity", "value", "same", "name", "decides", "void",
+    "retracted", "plain", "special", "there", "members",
+)  # fmt: skip
+"""The properties that a row of a mind has when nothing is special about it."""
 
 
 def mind(person: str) -> str:
@@ -66,7 +74,9 @@ type Policy = Literal["workplace", "exit_order", "authority"]
 class Fate(NamedTuple):
     """What became of a statement, as of what is known: beside who witnessed it.
 
-    `decides`: it settles the value, its speaker being somebody who may. `trusted`: see `Row`.
+    `decides`: it settles the value, its speaker being somebody who may. `void`: it was never said.
+    `trusted`, `retracted`, `alone`: see `Row`. `gone`: when its source was last deleted or edited so
+    that it no longer says it; 0 if neither. `unlinked`: there is no message left to link to.
     """
 
     decides: bool
@@ -74,6 +84,14 @@ class Fate(NamedTuple):
     void: bool = False
     retracted: int = 0
     alone: bool = False
+    gone: int = 0
+    unlinked: bool = False
+
+    @property
+    def texts(self) -> dict[str, None]:
+        """The fields of the world's row that must no longer hold what was written."""
+        unquoted = {"quote": None} if self.gone or self.void else {}
+        return unquoted | ({"link": None} if self.unlinked or self.void else {})
 
 
 class Authority(NamedTuple):
@@ -149,8 +167,11 @@ def _moved(event: Enter | Exit, reads: Reads, policy: Policy) -> list[Write]:
     affected: list[str] = []
     if changed_from is not None:
         affected = [id for [id] in reads("spoken_since", room=event.room, since=changed_from[0])]
-    if policy == "exit_order" and isinstance(event, Exit):
-        affected += [id for [id] in reads("heard_since", since=new.at)]
+    if policy == "exit_order":
+        exits = set(counting(own)) ^ set(counting([*own, new]))
+        left_at = min((one.at for one in exits if not one.entered), default=None)
+        if left_at is not None:  # a line can also make an earlier presumed one count, or void it
+            affected += [id for [id] in reads("heard_since", since=left_at)]
     if not affected:
         return writes
     return writes + _Recall(reads, policy, moves=(event,)).understood(affected)
@@ -189,19 +210,22 @@ def _decides(event: Statement) -> bool:
 
 
 def _first_written(event: Statement, seen: Witnesses, fate: Fate) -> list[Write]:
-    row = world_row(event, seen, fate)
-    return [*_audience(seen), Write(WORLD, "state_event", _said(event, row))]
+    row, author = _known(world_row(event, seen, fate)), speaker(event)
+    if author is not None and event.room is not None:
+        return [*_audience(seen), Write(WORLD, "say_event", {"row": row})]
+    said = {"row": row, "said": [author] if author else []}
+    return [*_audience(seen), Write(WORLD, "state_event", said)]
 
 
-def _said(event: Statement, row: dict[str, Any]) -> dict[str, Any]:
-    author = speaker(event)
-    return {"row": row, "said": [author] if author else []}
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that is new, without what it leaves open: shorter to send and to read."""
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _about(event: Statement) -> list[Write]:
     """The world's edges beside the statement itself: where, who told whom, who was named."""
     at, writes = micros(event), list[Write]()
-    if event.room is not None:
+    if event.room is not None and speaker(event) is None:
         writes.append(Write(WORLD, "place_event", {"id": event.id, "room": event.room}))
     match event:
         case Tell():
@@ -255,11 +279,12 @@ def world_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, Any]:
         "shown": isinstance(event, Set | Tell) or event.witnesses is None,
         "mentions": bar(event.mentions if isinstance(event, Say) else ()),
         "parties": bar({event.speaker, *event.listeners}) if isinstance(event, Tell) else None,
-        "quote": None if fate.retracted else event.quote,
-        "link": None if fate.retracted else event.link,
+        "quote": event.quote,
+        "link": event.link,
         "target": (event.edits or event.replaces) if isinstance(event, Say) else None,
         "source": event.model_dump_json(exclude={"quote", "link", "value", "name"}),
         **understood_row(event, seen, fate),
+        **fate.texts,
     }
 
 
@@ -286,6 +311,8 @@ def understood_row(event: Statement, seen: Witnesses, fate: Fate) -> dict[str, A
         "void": fate.void,
         "retracted": fate.retracted,
         "alone": fate.alone,
+        "gone": fate.gone or None,
+        "unlinked": fate.unlinked or None,
         "trusted": None if fate.trusted is None else bar(fate.trusted),
     }
 
@@ -332,24 +359,39 @@ def _audience_id(members: frozenset[str]) -> str:
 def _audience(seen: Witnesses) -> list[Write]:
     if seen.sights or len(seen.members) <= INLINE:
         return []
-    params = {"id": _audience_id(seen.members), "members": bar(seen.members)}
-    return [Write(WORLD, "keep_audience", params)]
+    return [Write(WORLD, "keep_audience", _crowd(seen))]
+
+
+def _crowd(seen: Witnesses) -> dict[str, Any]:
+    return {"id": _audience_id(seen.members), "members": bar(seen.members)}
 
 
 def _into_minds(event: Statement, seen: Mapping[str, Witnesses], fate: Fate) -> list[Write]:
     """One row for each witness; equal rows are built once."""
-    built: dict[Witnesses, tuple[list[Write], dict[str, Any]]] = {}
+    built: dict[Witnesses, tuple[str, dict[str, Any]]] = {}
     writes: list[Write] = []
     for person, known in sorted(seen.items()):
         if is_somebody(person):
             continue
         if known not in built:
-            built[known] = (_audience(known), {"row": mind_row(event, known, fate)})
-        audience, params = built[known]
-        graph = mind(person)
-        writes += [write._replace(graph=graph) for write in audience]
-        writes.append(Write(graph, "witness", params))
+            built[known] = _into_mind(mind_row(event, known, fate), known)
+        query, params = built[known]
+        writes.append(Write(mind(person), query, params))
     return writes
+
+
+def _into_mind(row: dict[str, Any], seen: Witnesses) -> tuple[str, dict[str, Any]]:
+    """The query that writes a row into a mind, and what it is handed. Where nothing is special about
+    it each property is named: twice as fast as setting them all, and the most frequent write."""
+    rest = {name for name, value in row.items() if value is not None}.difference(_NAMED)
+    if not rest:
+        return "witness", {name: row[name] for name in _NAMED}
+    if rest == {"audience"}:
+        named = {name: row[name] for name in _NAMED}
+        return "witness_among", named | {"audience": row["audience"], "crowd": bar(seen.members)}
+    if row["audience"] is not None:
+        return "witness_rarely_among", {"row": _known(row), **_crowd(seen)}
+    return "witness_rarely", {"row": _known(row)}
 
 
 # ------------------------------------------------------------------------------- later evidence
@@ -359,18 +401,55 @@ def _marked(event: Notice | Unsee | Retract, reads: Reads, policy: Policy) -> li
     [[known]] = reads("before_mark", id=event.id)
     if known:
         return []
-    row = {
-        "id": event.id,
-        "at": micros(event),
-        "kind": event.kind,
-        "target": event.event,
-        "void": False,
-        "source": event.model_dump_json(),
+    return _marking([event]) + _Recall(reads, policy, mark=event).understood([event.event])
+
+
+def writes_for_marks(
+    events: Sequence[str],
+    marks: Sequence[Notice | Unsee | Retract],
+    ours: Callable[[Notice | Unsee | Retract], bool],
+    reads: Reads,
+    policy: Policy,
+) -> list[Write]:
+    """What is concluded of some statements: `marks`, and no others of those that are `ours`.
+
+    A mark that is not concluded any more is withdrawn as if it had never been recorded.
+    """
+    known = {
+        mark.id: mark
+        for _, _, kind, source in reads("marks", ids=list(events))
+        if kind in ("notice", "unsee", "retract")
+        and isinstance(mark := _mark(source), Notice | Unsee | Retract)
     }
-    writes = [Write(WORLD, "mark_event", {"row": row})]
-    if not isinstance(event, Retract):
-        writes.append(Write(WORLD, "meet", {"people": [event.person]}))
-    return writes + _Recall(reads, policy, mark=event).understood([event.event])
+    wanted = {mark.id: mark for mark in marks}
+    withdrawn = [mark for id, mark in known.items() if id not in wanted and ours(mark)]
+    new = [mark for id, mark in wanted.items() if id not in known]
+    if not withdrawn and not new:
+        return []
+    gone = frozenset(mark.id for mark in withdrawn)
+    writes = _marking(new)
+    if gone:
+        writes.append(Write(WORLD, "unmark_events", {"ids": sorted(gone)}))
+    affected = dict.fromkeys(mark.event for mark in (*withdrawn, *new))
+    return writes + _Recall(reads, policy, marks=new, withdrawn=gone).understood(list(affected))
+
+
+def _marking(marks: Sequence[Notice | Unsee | Retract]) -> list[Write]:
+    writes = [
+        Write(WORLD, "mark_event", {
+            "row": {
+                "id": mark.id,
+                "at": micros(mark),
+                "kind": mark.kind,
+                "target": mark.event,
+                "void": False,
+                "source": mark.model_dump_json(),
+            }
+        })
+        for mark in marks
+    ]  # fmt: skip
+    people = {mark.person for mark in marks if not isinstance(mark, Retract)}
+    return [*writes, Write(WORLD, "meet", {"people": sorted(people)})] if people else writes
 
 
 # ------------------------------------------------------------------------------- re-deriving
@@ -401,6 +480,8 @@ class _Recall:
         moves: Sequence[Enter | Exit] = (),
         statement: Statement | None = None,
         mark: Notice | Unsee | Retract | None = None,
+        marks: Sequence[Notice | Unsee | Retract] = (),
+        withdrawn: frozenset[str] = frozenset(),
         authority: tuple[str, Authority] | None = None,
     ) -> None:
         self._reads = reads
@@ -408,12 +489,13 @@ class _Recall:
         self._new_authority = authority
         self._new_moves = moves
         self._new = statement
-        self._new_mark = mark
+        self._new_marks = [*marks, *([] if mark is None else [mark])]
+        self._withdrawn = withdrawn
         self._stored: dict[str, _Stored] = {}
         self._statements: dict[str, Statement] = {}
         self._marks: dict[str, list[_Mark]] = {}
         self._lines: dict[str, list[Line]] = {}
-        self._derived: dict[tuple[str, str | None], Witnesses] = {}
+        self._derived: dict[tuple[str, str | None, bool], Witnesses] = {}
         self._anew = False
 
     def understood(self, ids: Sequence[str], anew: bool = False) -> list[Write]:
@@ -435,10 +517,10 @@ class _Recall:
             self._load(sorted(first - self._marks.keys()))
             versions = {v.id for id in first for v in self._versions(id)}
             waiting = sorted(versions - set(affected))
-        earlier = self._earlier(affected)
-        while earlier:
+        earlier = self._earlier()
+        while earlier:  # a version may be edited from one that was edited itself
             self._load(earlier)
-            earlier = self._earlier(earlier)
+            earlier = self._earlier()
         return affected
 
     def _first(self, id: str) -> str:
@@ -451,8 +533,9 @@ class _Recall:
         marks = self._marks.get(first, [])
         return [mark for mark in marks if isinstance(mark, Say) and mark.edits == first]
 
-    def _earlier(self, ids: Iterable[str]) -> list[str]:
-        first = {self._first(id) for id in ids}
+    def _earlier(self) -> list[str]:
+        """What the known statements were edited from, as far as it was not looked for yet."""
+        first = {self._first(id) for id in self._statements}
         return sorted(first - self._marks.keys())
 
     def _load(self, ids: Sequence[str]) -> None:
@@ -464,9 +547,10 @@ class _Recall:
         if self._new is not None:
             self._statements[self._new.id] = self._new
         marks: dict[str, list[_Mark]] = {id: [] for id in ids}
-        for target, _, _, source in self._reads("marks", ids=list(ids)):
-            marks[target].append(_mark(source))
-        new: Sequence[Statement | Notice | Unsee | Retract | None] = (self._new_mark, self._new)
+        for target, id, _, source in self._reads("marks", ids=list(ids)):
+            if id not in self._withdrawn:
+                marks[target].append(_mark(source))
+        new: Sequence[Statement | Notice | Unsee | Retract | None] = (*self._new_marks, self._new)
         for mark in new:
             target = _target(mark)
             if target in marks:
@@ -483,12 +567,13 @@ class _Recall:
 
     # ---------------------------------------------------------------------------- deciding
 
-    def _witnesses(self, id: str, eye: str | None) -> Witnesses:
-        if (id, eye) not in self._derived:
-            self._derived[id, eye] = self._derive(id, eye)
-        return self._derived[id, eye]
+    def _witnesses(self, id: str, eye: str | None, dropped: bool = True) -> Witnesses:
+        """`dropped` False: as if no edit had ever dropped it."""
+        if (id, eye, dropped) not in self._derived:
+            self._derived[id, eye, dropped] = self._derive(id, eye, dropped)
+        return self._derived[id, eye, dropped]
 
-    def _derive(self, id: str, eye: str | None) -> Witnesses:
+    def _derive(self, id: str, eye: str | None, dropped: bool) -> Witnesses:
         statement = self._statements[id]
         moment = (micros(statement), id)
         lines = self._lines.get(statement.room or "", [])
@@ -502,9 +587,18 @@ class _Recall:
         edited = None
         earlier = self._edited(statement)
         if earlier is not None:
-            edited = _bare_row(earlier, self._witnesses(earlier.id, eye))
+            # Who moves with a text moves with all of it: also where an edit had dropped this before.
+            edited = _bare_row(earlier, self._witnesses(earlier.id, eye, dropped=False))
         absent = left(lines, moment) if edited is not None else frozenset[str]()
-        return derive(statement, roster, notices, edited, absent)
+        edits = [
+            Dropped(micros(mark), mark.id, mark.edited_by, left(lines, (micros(mark), mark.id)))
+            for mark in (self._retractions(id) if dropped else ())
+            if mark.edited_by is not None
+        ]
+        return derive(statement, roster, notices, edited, absent, edits)
+
+    def _retractions(self, id: str) -> list[Retract]:
+        return [mark for mark in self._marks[id] if isinstance(mark, Retract)]
 
     def _edited(self, statement: Statement) -> Statement | None:
         """The version that this one replaced: the newest known one before it."""
@@ -529,14 +623,21 @@ class _Recall:
         return frozenset(pressed)
 
     def _fate(self, id: str, seen: Witnesses) -> Fate:
-        statement, marks = self._statements[id], self._marks[id]
-        retracted = min((micros(m) for m in marks if isinstance(m, Retract)), default=0)
+        statement, marks = self._statements[id], self._retractions(id)
+        gone = [micros(mark) for mark in marks if not mark.void]
+        deleted = [micros(m) for m in marks if not (m.void or m.edited_by)]
+        fell = [micros(mark) for mark in marks if mark.edited_by]
+        if deleted and self._alone(statement, min(deleted)):
+            fell.append(min(deleted))
+        replaced = any(isinstance(mark, Say) and mark.replaces == id for mark in self._marks[id])
         return Fate(
             decides=_decides(statement) and self._may_decide(statement),
             trusted=self._trusted(statement, seen),
-            void=any(isinstance(mark, Say) and mark.replaces == id for mark in marks),
-            retracted=retracted,
-            alone=bool(retracted) and self._alone(statement, seen, retracted),
+            void=replaced or any(mark.void for mark in marks),
+            retracted=min(fell or gone, default=0),
+            alone=bool(fell),
+            gone=max(gone, default=0),
+            unlinked=bool(deleted),
         )
 
     def _may_decide(self, statement: Statement) -> bool:
@@ -547,8 +648,7 @@ class _Recall:
         ]
         if self._new_authority is not None and self._new_authority[0] == statement.entity:
             given.append(self._new_authority[1])
-        moment = (micros(statement), statement.id)
-        named = max((a for a in given if (a.at, a.id) < moment), default=None)
+        named = max((a for a in given if a.at <= micros(statement)), default=None)
         if named is None:
             return self._policy != "authority"
         return speaker(statement) in named.people
@@ -556,18 +656,16 @@ class _Recall:
     def _trusted(self, statement: Statement, seen: Witnesses) -> frozenset[str] | None:
         if self._policy != "exit_order" or not isinstance(statement, Say | Tell):
             return None
-        at, people = micros(statement), sorted({statement.speaker, *seen.people})
-        left_at = self._reads("exits", people=people, at=at, id=statement.id)
-        exits: dict[str, int] = {person: when for person, when in left_at}
-        for move in self._new_moves:
-            if isinstance(move, Exit) and (micros(move), move.id) < (at, statement.id):
-                exits[move.person] = max(exits.get(move.person, 0), micros(move))
+        people = sorted({statement.speaker, *seen.people})
+        lines = [(room, _line(row)) for room, *row in self._reads("moves_by", people=people)]
+        lines += [(move.room, line(move)) for move in self._new_moves if move.person in people]
+        exits = latest_exits(lines, (micros(statement), statement.id))
         return trusting(statement.speaker, seen.people, exits)
 
-    def _alone(self, statement: Statement, seen: Witnesses, until: int) -> bool:
+    def _alone(self, statement: Statement, until: int) -> bool:
         """Whether nobody else can have seen it: named with any grade, or in the room meanwhile."""
         said = (micros(statement), statement.id)
-        could = set(seen.people)
+        could = set(self._witnesses(statement.id, None, dropped=False).people)
         if not isinstance(statement, Set | Tell):
             could |= set(statement.witnesses or ())
         could |= {m.person for m in self._marks[statement.id] if isinstance(m, Notice)}
@@ -591,15 +689,16 @@ class _Recall:
         now = _Stored(statement, seen, _there(statement, seen), fate)
         if now == before and not private and not self._anew:
             return []
-        change = understood_row(statement, seen, fate) | {"unsettled": None}
-        if fate.retracted:
-            change |= {"quote": None, "link": None}
+        change = understood_row(statement, seen, fate) | fate.texts | {"unsettled": None}
         writes = [*_audience(seen), Write(WORLD, "understand_event", {"id": id, "row": change})]
         # A mind does not hold whether the source is still there.
-        still = before.fate._replace(retracted=fate.retracted, alone=fate.alone)
+        still = before.fate._replace(
+            retracted=fate.retracted, alone=fate.alone, gone=fate.gone, unlinked=fate.unlinked
+        )
         if now == before._replace(fate=fate) and still == fate and not private and not self._anew:
             return writes
-        had = () if self._anew else sorted(p for p in before.seen.people if not is_somebody(p))
+        nobody = self._anew or before.fate.void
+        had = () if nobody else sorted(p for p in before.seen.people if not is_somebody(p))
         gone = [Write(mind(p), "unwitness", {"id": id}) for p in had]
         return writes + gone + _into_minds(statement, minds, fate)
 
@@ -630,12 +729,13 @@ def parsed(source: str, value: str = "…", name: str | None = None) -> Event:
 
 def _stored(row: Sequence[Any], audiences: Mapping[str, frozenset[str]]) -> _Stored:
     (id, source, value, name, members, audience, people, since, until, grades, there, decides,
-     trusted, void, retracted, alone) = row  # fmt: skip
+     trusted, void, retracted, alone, gone, unlinked) = row  # fmt: skip
     statement = parsed(source, value, name)
     assert isinstance(statement, Say | Tell | Report | Set), id
     seen = witnesses_of(members, audience, people, since, until, grades, audiences)
     known_trust = None if trusted is None else unbar(trusted)
-    return _Stored(statement, seen, there, Fate(decides, known_trust, void, retracted, alone))
+    fate = Fate(decides, known_trust, void, retracted, alone, gone or 0, bool(unlinked))
+    return _Stored(statement, seen, there, fate)
 
 
 def witnesses_of(

@@ -8,7 +8,7 @@ the events that the chain accepts*. Moments are integers, microseconds since 197
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
@@ -106,23 +106,28 @@ def stays(lines: Iterable[Line]) -> dict[str, list[tuple[tuple[int, str], tuple[
     it is an exit.
     """
     by_person: dict[str, list[Line]] = defaultdict(list)
-    for one in sorted(lines):
+    for one in lines:
         by_person[one.person].append(one)
     return {person: _stretches(own) for person, own in by_person.items()}
 
 
-def _stretches(own: Sequence[Line]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
+def counting(own: Iterable[Line]) -> list[Line]:
+    """Of one person's lines in one room those that are not void (see `stays`), in order."""
     recorded_next: Line | None = None
     valid: list[Line] = []
-    for one in reversed(own):
+    for one in sorted(own, reverse=True):
         if not one.presumed:
             recorded_next = one
         elif recorded_next is not None and recorded_next.entered == one.entered:
             continue
         valid.append(one)
+    return valid[::-1]
+
+
+def _stretches(own: Iterable[Line]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
     stretches: list[tuple[tuple[int, str], tuple[int, str]]] = []
     since: tuple[int, str] | None = None
-    for one in reversed(valid):
+    for one in counting(own):
         if one.entered and since is None:
             since = (one.at, one.id)
         elif not one.entered and since is not None:
@@ -202,18 +207,28 @@ def speaker(statement: Statement) -> str | None:
     return statement.by if isinstance(statement, Set) else statement.speaker
 
 
+class Dropped(NamedTuple):
+    """The source of a statement was edited and no longer says it. `absent`: who had left by then."""
+
+    at: int
+    id: str
+    by: str
+    absent: frozenset[str] = frozenset()
+
+
 def derive(
     statement: Statement,
     roster: frozenset[str],
     notices: Iterable[Notice | Unsee] = (),
     edited: "Row | None" = None,
     absent: frozenset[str] = frozenset(),
+    dropped: Iterable[Dropped] = (),
 ) -> Witnesses:
     """Who witnessed a statement, from when to when and how well.
 
     `roster`: who was in its room then. `notices`: everything later said about who saw it, in any
-    order. `edited`: the earlier version, when this is an edit of a known one; `absent`: who had
-    left its room by then.
+    order. `edited`: the earlier version, when this is an edit of a known one, as if nothing of it had
+    been dropped; `absent`: who had left its room by then. `dropped`: the edits that no longer say it.
     """
     author = speaker(statement)
     members, graded = _at_once(statement, roster, edited, absent)
@@ -225,21 +240,67 @@ def derive(
     for person, grade in graded.items():
         if person != author:
             open_[person].append(Sight(person, at, FOREVER, grade))
-    for notice in sorted(notices, key=lambda n: (micros(n), n.id)):
-        person, moment = notice.person, max(micros(notice), at)
+
+    def close(person: str, moment: int) -> None:
+        nonlocal members, closed
+        if person in members:
+            members -= {person}
+            grade = "stated" if person == author else _plain_grade(statement.kind)
+            open_[person].append(Sight(person, at, FOREVER, grade))
+        closed += [
+            s._replace(until=min(s.until, moment))
+            for s in open_.pop(person, [])
+            if s.since < moment
+        ]
+
+    gone = False
+    for mark in sorted([*notices, *dropped], key=_in_order):
+        if isinstance(mark, Dropped):
+            gone = True
+            for person in _movers(mark, members, open_, author, _plain_grade(statement.kind)):
+                close(person, max(mark.at, at))
+            continue
+        person, moment = mark.person, max(micros(mark), at)
         if person == author or (isinstance(statement, Tell) and person not in statement.listeners):
             continue  # the speaker is always a witness; a private word is heard by its parties
-        if isinstance(notice, Unsee):
-            if person in members:
-                members -= {person}
-                open_[person].append(Sight(person, at, FOREVER, _plain_grade(statement.kind)))
-            closed += [s._replace(until=moment) for s in open_.pop(person, []) if s.since < moment]
-        elif notice.grade in WITNESSING:
-            held = [s.grade for s in open_[person]] + ["exposed"] * (person in members)
-            if all(GRADES.index(notice.grade) < GRADES.index(grade) for grade in held):
-                open_[person].append(Sight(person, moment, FOREVER, notice.grade))
+        if isinstance(mark, Unsee):
+            close(person, moment)
+        elif mark.grade in WITNESSING:
+            until = FOREVER if mark.until is None else to_micros(mark.until)
+            held = [(s.grade, s.until) for s in open_[person] if s.until > moment]
+            held += [("exposed", FOREVER)] * (person in members)
+            if until <= moment or (gone and not held):
+                continue  # what can be seen there by then is something else
+            better = GRADES.index(mark.grade)
+            if all(better < GRADES.index(grade) or until > end for grade, end in held):
+                open_[person].append(Sight(person, moment, until, mark.grade))
     sights = closed + [sight for stretch in open_.values() for sight in stretch]
     return Witnesses(members, tuple(sorted(sights)))
+
+
+def _in_order(mark: Notice | Unsee | Dropped) -> tuple[int, bool, str]:
+    """Of one moment, what shows who saw a text comes before the edit that changed it."""
+    if isinstance(mark, Dropped):
+        return mark.at, True, mark.id
+    return micros(mark), False, mark.id
+
+
+def _movers(
+    edit: Dropped,
+    members: frozenset[str],
+    sights: Mapping[str, Sequence[Sight]],
+    author: str | None,
+    plain: Grade,
+) -> list[str]:
+    """Who no longer has what an edit dropped: its editor, and who was merely exposed and is there."""
+    exposed = {
+        person
+        for person in (members | sights.keys()) - edit.absent - {author}
+        if {s.grade for s in sights.get(person, ()) if s.until > edit.at}
+        | ({plain} if person in members else set())
+        == {"exposed"}
+    }
+    return sorted(exposed | {edit.by})
 
 
 def _at_once(
@@ -247,7 +308,9 @@ def _at_once(
 ) -> tuple[frozenset[str], dict[str, Grade]]:
     """Who perceives it as it is said: the merely exposed, and the others with their grades."""
     if isinstance(statement, Tell):
-        return frozenset(statement.listeners), {}
+        if statement.grade == _plain_grade(statement.kind):
+            return frozenset(statement.listeners), {}
+        return frozenset(), dict.fromkeys(statement.listeners, statement.grade)
     if isinstance(statement, Set):
         return roster, {}
     if isinstance(statement, Say) and edited is not None:
@@ -273,9 +336,10 @@ class Row(NamedTuple):
     """A statement about an entity as somebody may read it, with who witnessed it.
 
     `there`: the person a report is about was there. `shown`: to everybody in the room, not only to
-    some of them. `retracted`: when its source was deleted, 0 if it was not. `alone`: nobody but its
-    author can have seen it until then. `parties`: between whom it was private. `trusted`: under
-    policy `exit_order`, who trusts its speaker; None where that plays no part.
+    some of them. `retracted`: when its source was deleted, or edited so that it no longer says it,
+    0 if neither. `alone`: it fell then, nobody but its author having seen it, or being edited away. `parties`: between whom it was private. `trusted`: under
+    policy `exit_order`, who trusts its speaker; None where that plays no part. `merged`: the key
+    under which it was said, where a merge has it answered under another.
     """
 
     at: int
@@ -300,6 +364,12 @@ class Row(NamedTuple):
     name: str | None = None
     parties: frozenset[str] = frozenset()
     trusted: frozenset[str] | None = None
+    merged: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key under which it was said."""
+        return self.merged or self.entity
 
     @property
     def people(self) -> frozenset[str]:
@@ -331,7 +401,7 @@ def since_of(row: Row, person: str, at: int) -> int | None:
 
 def grade_of(row: Row, person: str, at: int) -> Grade | None:
     """The best grade of `person`'s perception of the row, asked at `at`."""
-    if person == row.by:
+    if person == row.by and person in row.members:
         return "stated"
     grades = [s.grade for s in row.sights if s.person == person and s.since <= at < s.until]
     if person in row.members:
@@ -375,6 +445,22 @@ def _hears(row: Row, chain: Chain, at: int) -> tuple[bool, int] | None:
             return None
     since = since_of(row, hearer, at)
     return None if since is None else (True, since)
+
+
+def latest_exits(
+    lines: Iterable[tuple[str, Line]], moment: tuple[int, str] = (FOREVER, "")
+) -> dict[str, int]:
+    """When each person last left any room before `(at, id)`, from lines with their rooms; leaving
+    that is void counts for nothing."""
+    by_stay: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for room, one in lines:
+        by_stay[room, one.person].append(one)
+    latest: dict[str, int] = {}
+    for own in by_stay.values():
+        for one in counting(own):
+            if not one.entered and (one.at, one.id) < moment:
+                latest[one.person] = max(one.at, latest.get(one.person, one.at))
+    return latest
 
 
 def trusting(author: str, hearers: Iterable[str], exits: Mapping[str, int]) -> frozenset[str]:
@@ -448,16 +534,21 @@ def decisions(rows: Iterable[Row], at: int) -> list[Row]:
     is neither a change nor a dispute.
     """
     ordered = sorted(rows, key=lambda row: row.moment)
-    return [row for row in ordered if row.at <= at and _settles(row, ordered, at)]
+
+    def before(row: Row, author: str) -> Held | None:
+        return belief(ordered, (author,), row.at, before=row.moment)
+
+    return [row for row in ordered if row.at <= at and settles(row, at, before)]
 
 
-def _settles(row: Row, ordered: Sequence[Row], at: int) -> bool:
+def settles(row: Row, at: int, before: Callable[[Row, str], Held | None]) -> bool:
+    """Whether it is a decision; `before` says what its author believed when making it."""
     if not row.decides or (row.retracted and row.retracted <= at and row.alone):
         return False
     if row.kind != "say" or row.by is None:
         return row.kind == "set"
-    before = belief(ordered, (row.by,), row.at, before=row.moment)
-    return before is None or before.row.same != row.same
+    held = before(row, row.by)
+    return held is None or held.row.same != row.same
 
 
 def disputes(made: Sequence[Row], at: int) -> list[Row]:
@@ -505,24 +596,25 @@ def groups(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     group by group, never pair by pair. Who said something or was spoken of is a group alone.
     """
     named = {p for row in rows for p in (row.by, row.about) if p is not None}
-    apart = named | {sight.person for row in rows for sight in row.sights}
-    audiences = {row.members for row in rows}
-    blocks = [set[str]().union(*audiences) - apart] if audiences else []
-    for audience in {*audiences, *(row.trusted for row in rows if row.trusted is not None)}:
-        split = ((block & audience, block - audience) for block in blocks)
-        blocks = [part for parts in split for part in parts if part]
+    sights: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        for sight in row.sights:
+            sights[sight.person].append((i, sight.since, sight.until))
+    audiences = list({row.members for row in rows})
+    trusted = list({row.trusted for row in rows if row.trusted is not None})
+    # Audiences differ by a few people: only who is not in all of them has to be looked at.
+    usual = audiences[0] if audiences else frozenset[str]()
+    apart = named.union(sights, *(audience ^ usual for audience in audiences))
+    apart |= {person for trusting in trusted for person in trusting & usual}
     together: dict[tuple[object, ...], list[str]] = defaultdict(list)
     for person in sorted(apart):
-        marks = tuple(_mark(row, person) for row in rows)
-        together[(marks, person if person in named else None)].append(person)
-    found = [tuple(sorted(block)) for block in blocks if block]
-    return sorted([*found, *(tuple(people) for people in together.values())])
-
-
-def _mark(row: Row, person: str) -> tuple[object, ...]:
-    """How one person stands to a row."""
-    own = tuple((s.since, s.until) for s in row.sights if s.person == person)
-    return (person in row.members, own, row.trusted is not None and person in row.trusted)
+        there = tuple(person in audience for audience in (*audiences, *trusted))
+        marks = (there, tuple(sights.get(person, ())), person if person in named else None)
+        together[marks].append(person)
+    found = [tuple(people) for people in together.values()]
+    if rest := usual - apart:
+        found.append(tuple(sorted(rest)))
+    return sorted(found)
 
 
 def readable(

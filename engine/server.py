@@ -379,6 +379,7 @@ class Server:
             *("--lazyfree-lazy-user-del", "no"),  # GRAPH.LIST counts what is being freed and hangs
             *("--hide-user-data-from-log", "yes"),  # what people wrote stays out of crash reports
             *("--loadmodule", module, "NODE_CREATION_BUFFER", "128", "CACHE_SIZE", "8"),
+            *("CMD_INFO", "no"),  # or it keeps every query with what people wrote
             *("TIMEOUT", "2000"),
         ]
 

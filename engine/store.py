@@ -13,7 +13,7 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
@@ -36,7 +36,7 @@ from redis.exceptions import (
 from redis.retry import Retry
 from redis.sentinel import SentinelConnectionPool
 
-from engine.errors import InvalidInput, NotAllowed, StoreRefused, StoreUnavailable
+from engine.errors import InvalidInput, NotAllowed, StoreRefused, StoreUnavailable, Superseded
 from engine.queries import queries
 from engine.server import Endpoint
 
@@ -46,6 +46,11 @@ DESCRIBING = frozenset(
     ("describe_person", "describe_room", "link", "unlink", "opt", "delete_person")
 )
 """The queries that change what a directory holds."""
+_WITNESSING = frozenset(("witness", "witness_among", "witness_rarely", "witness_rarely_among"))
+LARGE = 1_000  # nodes of a mind from which on it has an index: design/engine.md says when
+SELDOM = 256  # of so many rows written into minds, one asks whether its mind has become large
+TOWN = 200  # nodes of a world from which on its indexes are worth the megabyte they take
+OFTEN = 32  # of so many changes of a world, one asks whether it has become that large
 _TRIES = 400  # of an optimistic transaction; each failure means that somebody else succeeded
 _PAUSE = 0.05  # seconds at most between two of them, drawn anew so that two do not keep step
 _LONG = 120.0  # seconds to wait for a copy: a whole workspace is written in one go
@@ -87,6 +92,20 @@ class Reads(Protocol):
 
 
 type Command = tuple[str | bytes | int, ...]
+
+
+class Beside(NamedTuple):
+    """Commands on keys beside the graphs of a workspace, in one transaction (an event's own, where
+    they come with one). They may be run twice, when the connection is lost in between.
+
+    `lease`: a key, and what it holds as long as they may be run; else Superseded is raised.
+    """
+
+    commands: tuple[Command, ...] = ()
+    lease: tuple[str, str] | None = None
+
+
+NOTHING = Beside()
 
 
 class Wire:
@@ -156,9 +175,17 @@ class Store:
         self._wake = wake
         self._waking = threading.Lock()
         self._writing = threading.Lock()
+        self._indexed = False  # whether the world is known to have its indexes
         self._client = wake()
         with _translated():
+            self._keep_no_queries()
             self.policy = self._make_world(policy)
+
+    def _keep_no_queries(self) -> None:
+        """FalkorDB would keep each graph's last queries with their parameters: what people wrote."""
+        for server in self._servers():
+            with suppress(redis.ResponseError, *_LOST):  # not ours to set, or away just now
+                server.execute_command("GRAPH.CONFIG", "SET", "CMD_INFO", "no")  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
         for server in self._servers():  # a cluster's client leaves those of its nodes open
@@ -182,16 +209,42 @@ class Store:
         found: Any = self._again(lambda: self._node.get(self.key("version")))
         return int(found or 0)
 
-    def change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool:
+    def change(self, decide: Callable[[Reads], Sequence[Write]], beside: Beside = NOTHING) -> bool:
         """Looks, decides and writes as one: whole or not at all, and nothing changed in between.
 
-        `decide` may run several times. Returns whether anything was written.
+        `decide` may run several times. What is `beside` is done whether or not it has anything to
+        write. Returns whether it had.
         """
         with self._writing:  # of one process, one after the other: a race would cost every loser
-            written = self._again(lambda: self._change(decide))
+            written = self._again(lambda: self._change(decide, beside))
         if written is None:
             raise StoreUnavailable("The memory is too busy: others kept writing first. Try again.")
         return written
+
+    def beside(self, beside: Beside) -> list[Any]:
+        """What the commands answer, as one and in one round trip (two more with a lease)."""
+        return self._again(lambda: self._beside(beside))
+
+    def _beside(self, beside: Beside) -> list[Any]:
+        pipe: Any
+        with self._node.pipeline(transaction=len(beside.commands) > 1) as pipe:
+            if beside.lease is not None:
+                self._watch_lease(pipe, beside.lease)
+                pipe.multi()
+            for command in beside.commands:
+                pipe.execute_command(*command)
+            try:
+                answers: list[Any] = pipe.execute()
+            except redis.WatchError as error:
+                raise _superseded() from error
+            return answers
+
+    def _watch_lease(self, pipe: Any, lease: tuple[str, str]) -> None:
+        """Whoever holds it writes nothing into it meanwhile, so that a change means another one."""
+        key, token = lease
+        pipe.watch(key)
+        if pipe.get(key) != token:
+            raise _superseded()
 
     def redraw(self, graph: str, queries: Iterable[tuple[str, dict[str, Any]]]) -> None:
         """Writes a graph anew, in place of what it held, as one. Not for what is also written otherwise."""
@@ -228,6 +281,28 @@ class Store:
         if members:
             self._again(lambda: self._node.zadd(self.key(key), members))
 
+    def unjournal(self, key: str, members: Iterable[str]) -> None:
+        """Takes members out of a sorted set of the workspace."""
+        gone = tuple(members)
+        if gone:
+            self._again(lambda: self._node.zrem(self.key(key), *gone))
+
+    def tally(self, key: str, amounts: Mapping[str, float], seconds: int) -> None:
+        """Adds to the sums under a key of the workspace, which are kept for so long after that.
+
+        After a lost connection it may add twice.
+        """
+        name = self.key(key)
+        added: list[Command] = [
+            ("HINCRBYFLOAT", name, what, repr(amount)) for what, amount in amounts.items()
+        ]
+        self.beside(Beside((*added, ("EXPIRE", name, seconds))))
+
+    def tallied(self, key: str) -> dict[str, float]:
+        """The sums under a key of the workspace."""
+        [found] = self.beside(Beside((("HGETALL", self.key(key)),)))
+        return {str(what): float(amount) for what, amount in found.items()}
+
     def journalled(self, key: str, low: float = 0, high: float = float("inf")) -> list[str]:
         """The members of a sorted set with a score from `low` to `high`, in order."""
         return self._again(
@@ -236,6 +311,9 @@ class Store:
 
     def counted(self, pattern: str) -> int:
         """How many members the sorted sets hold whose key matches `pattern`."""
+        if "*" not in pattern:
+            one: Any = self._again(lambda: self._node.zcard(self.key(pattern)))
+            return int(one)
         return self._again(lambda: sum(self._node.zcard(k) for k in self._keys(pattern)))
 
     def erase(
@@ -258,8 +336,10 @@ class Store:
                 pipe.execute()
         for server in self._servers():
             self._drop_user(person, server)
-            with suppress(redis.ResponseError):  # one is being written already, or it is off
-                server.bgrewriteaof()
+            with suppress(redis.ResponseError):  # of another node of a cluster
+                for kept in server.scan_iter(f"telemetry{{{self.key('*')}}}", count=1000):
+                    server.delete(kept)
+            _write_file_anew(server)
 
     def _rewrite_notes(self, key: str, person: str, notes: Callable[[str], str | None]) -> None:
         found: Any = self._node.zrange(key, 0, -1, withscores=True)
@@ -437,9 +517,9 @@ class Store:
     def _read_versioned(self, graph: str, query: str, params: dict[str, Any]) -> tuple[Rows, int]:
         name = self.key(graph)
         with self._node.pipeline(transaction=False) as pipe:
-            pipe.get(self.key("version"))
             pipe.execute_command("GRAPH.RO_QUERY", name, _text(query, params), "--compact")  # type: ignore[no-untyped-call]
-            version, answer = pipe.execute(raise_on_error=False)
+            pipe.get(self.key("version"))
+            answer, version = pipe.execute(raise_on_error=False)
         for problem in (version, answer):
             if isinstance(problem, Exception) and "empty key" not in str(problem):
                 raise problem
@@ -448,20 +528,29 @@ class Store:
         rows: Rows = QueryResult(Graph(self._node, name), answer).result_set
         return rows, int(version or 0)
 
-    def _change(self, decide: Callable[[Reads], Sequence[Write]]) -> bool | None:
-        """Whether anything was written; None when others kept writing first."""
+    def _change(self, decide: Callable[[Reads], Sequence[Write]], beside: Beside) -> bool | None:
+        """Whether `decide` wrote anything; None when others kept writing first."""
         world = self.key("world")
         for tried in range(_TRIES):
             pipe: Any  # redis-py types neither of the two ways in which a pipeline answers
             with self._node.pipeline(transaction=True) as pipe:
-                pipe.watch(world)
+                if beside.lease is not None:
+                    self._watch_lease(pipe, beside.lease)
+                watched: set[str] = set()
 
-                def reads(query: str, pipe: Any = pipe, **params: Any) -> Rows:
-                    return self._read(pipe, "world", query, params)
+                def reads(
+                    query: str, pipe: Any = pipe, watched: set[str] = watched, **params: Any
+                ) -> Rows:
+                    if world in watched:
+                        return self._read(pipe, "world", query, params)
+                    watched.add(world)
+                    return _watched(pipe, world, query, params)
 
                 writes = decide(reads)
-                if not writes:
+                if not writes and not beside.commands:
                     return False
+                if not watched:
+                    pipe.watch(world)  # what is watched, redis-py never sends twice
                 pipe.multi()
                 if any(write.query in DESCRIBING for write in writes):
                     pipe.incr(self.key("version"))
@@ -473,13 +562,64 @@ class Store:
                         texts[same] = _text(write.query, write.params)
                     key = self.key(write.graph)
                     pipe.execute_command("GRAPH.QUERY", key, texts[same], "--compact")
+                for command in beside.commands:
+                    pipe.execute_command(*command)
                 try:
                     pipe.execute()
                 except redis.WatchError:
                     time.sleep(random.uniform(0, min(tried / 1000, _PAUSE)))
                     continue
-                return True
+            self._index_large(write.graph for write in writes if write.query in _WITNESSING)
+            self._index_world(writes)
+            return bool(writes)
         return None
+
+    def _index_large(self, minds: Iterable[str]) -> None:
+        """Gives a mind that has become large its index; now and then, since most are small.
+
+        After the event and not within it: an index changes no answer, and one that could not be made
+        now is made with a later row. Watched, so that no mind comes back that is deleted meanwhile.
+        """
+        for mind in (mind for mind in minds if random.random() * SELDOM < 1):
+            pipe: Any
+            with suppress(*_LOST), self._node.pipeline(transaction=True) as pipe:
+                pipe.watch(self.key(mind))
+                size = self._read(pipe, mind, "nodes", {})
+                if not size or size[0][0] < LARGE or self._read(pipe, mind, "indexed", {}) != [[0]]:
+                    continue
+                pipe.multi()
+                text = _text("mind_index", {})
+                pipe.execute_command("GRAPH.QUERY", self.key(mind), text, "--compact")
+                pipe.execute()
+                self._await_indexes(mind)
+
+    def _index_world(self, writes: Sequence[Write]) -> None:
+        """Gives a world that has grown its indexes: see `_index_large`, of which all holds here."""
+        if self._indexed or not writes or random.random() * OFTEN >= 1:
+            return
+        world = self.key("world")
+        pipe: Any
+        with suppress(*_LOST), self._node.pipeline(transaction=True) as pipe:
+            pipe.watch(world)
+            size = self._read(pipe, "world", "nodes", {})
+            if not size or size[0][0] < TOWN:
+                return
+            if self._read(pipe, "world", "indexed", {}) == [[0]]:
+                pipe.multi()
+                for name in (query for query in queries() if query.startswith("index_")):
+                    pipe.execute_command("GRAPH.QUERY", world, _text(name, {}), "--compact")
+                pipe.execute()
+                self._await_indexes("world")
+            self._indexed = True
+
+    def _await_indexes(self, graph: str) -> None:
+        """Until they are built, which is done in another thread: a graph that is deleted meanwhile takes
+        the server with it. They are small when they are made; after a second nobody waits any more."""
+        end = time.monotonic() + 1
+        while self._read(self._node, graph, "unfinished", {}) != [[0]]:
+            if time.monotonic() > end:
+                return
+            time.sleep(0.001)
 
     def _make_world(self, policy: str | None) -> str:
         """Makes the world if it is new; returns its policy, which never changes."""
@@ -492,9 +632,8 @@ class Store:
             # Listed first, and in no transaction: in a cluster that key may lie on another node.
             self._client.sadd(WORKSPACES, self._sid)
             pipe.multi()
-            for name in (*(q for q in queries() if q.startswith("index_")), "make_schema"):
-                text = _text(name, {"version": SCHEMA, "policy": policy or "workplace"})
-                pipe.execute_command("GRAPH.QUERY", self.key("world"), text, "--compact")
+            text = _text("make_schema", {"version": SCHEMA, "policy": policy or "workplace"})
+            pipe.execute_command("GRAPH.QUERY", self.key("world"), text, "--compact")
             try:
                 pipe.execute()
             except redis.WatchError:
@@ -502,6 +641,24 @@ class Store:
             else:
                 return policy or "workplace"
         return self._make_world(policy)
+
+
+def _write_file_anew(server: Any) -> None:
+    """Has the append-only file written from what there is now, and waits for it: a server that ends
+    before would keep the old one. One that is being written already may hold what has gone since."""
+    ends, begun = time.monotonic() + _LONG, False
+    while time.monotonic() < ends:
+        try:
+            said = server.info("persistence")
+            if not (said["aof_rewrite_in_progress"] or said["aof_rewrite_scheduled"]):
+                if begun:
+                    return
+                server.bgrewriteaof()
+                begun = True
+        except redis.ResponseError as error:
+            if "in progress" not in str(error):
+                return  # this server does not let us
+        time.sleep(_PAUSE / 10)
 
 
 class Keyhole:
@@ -541,6 +698,10 @@ def _secret_of_process() -> str:
     return secrets.token_hex(32)
 
 
+def _superseded() -> Superseded:
+    return Superseded("Another process reads what arrives now; this one only stores it.")
+
+
 def _agreed(made: str, wanted: str | None) -> str:
     if wanted not in (None, made):
         raise InvalidInput(f"This workspace was made with policy {made}, which cannot be changed.")
@@ -556,6 +717,23 @@ def _rows(client: Any, name: str, query: str, params: dict[str, Any]) -> Rows:
             return []
         raise
     rows: Rows = QueryResult(Graph(client, name), answer).result_set
+    return rows
+
+
+def _watched(pipe: Any, name: str, query: str, params: dict[str, Any]) -> Rows:
+    """Watches a graph and reads it, in one round trip."""
+    if pipe.connection is None:
+        pipe.connection = pipe.connection_pool.get_connection()
+    commands = [("WATCH", name), ("GRAPH.RO_QUERY", name, _text(query, params), "--compact")]
+    pipe.connection.send_packed_command(pipe.connection.pack_commands(commands))
+    pipe.parse_response(pipe.connection, "WATCH")
+    try:
+        answer = pipe.parse_response(pipe.connection, "GRAPH.RO_QUERY")
+    except redis.ResponseError as error:
+        if "empty key" in str(error):
+            return []
+        raise
+    rows: Rows = QueryResult(Graph(pipe, name), answer).result_set
     return rows
 
 
@@ -614,6 +792,7 @@ def connect(endpoint: Endpoint) -> redis.Redis:
         username=endpoint.username,
         password=endpoint.password,
         decode_responses=True,
+        retry=Retry(NoBackoff(), 0),  # where it went away it is woken: see `Store._again`
     )
 
 

@@ -14,10 +14,12 @@ import redis
 from hypothesis import HealthCheck, Phase, settings
 
 from engine import Memory
+from engine.recording import Policy
 from engine.server import Server
 from engine.store import connect
 
-type Workspace = Callable[[], AbstractContextManager[Memory]]
+type Workspace = Callable[..., AbstractContextManager[Memory]]
+"""Takes the policy (default: the usual one)."""
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 settings.register_profile(
@@ -66,8 +68,8 @@ def workspace(state: Path, database: redis.Redis) -> Workspace:
     """Opens an empty memory as often as a test needs one, and deletes its graphs afterwards."""
 
     @contextmanager
-    def opened() -> Iterator[Memory]:
-        with Memory(uuid.uuid4().hex, state=state) as memory:
+    def opened(policy: Policy | None = None) -> Iterator[Memory]:
+        with Memory(uuid.uuid4().hex, state=state, policy=policy) as memory:
             yield memory
         for key in database.keys(f"so:{{{memory.sid}}}:*"):
             if database.type(key) == "graphdata":

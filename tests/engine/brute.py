@@ -24,6 +24,7 @@ from engine.events import (
     Tell,
     Unsee,
 )
+from engine.recording import Policy
 
 type When = tuple[datetime, str]
 type Chain = Sequence[str]
@@ -38,6 +39,35 @@ def when(event: Event) -> When:
 
 def author(statement: Statement) -> str | None:
     return statement.by if isinstance(statement, Set) else statement.speaker
+
+
+class Naming(NamedTuple):
+    """From a moment on, only these people decide what is kept under a key."""
+
+    key: str
+    people: tuple[str, ...]
+    at: datetime
+
+
+class Merge(NamedTuple):
+    """Somebody confirms in a room (None: for everybody) that one key means another, or takes it back
+    there (None: wherever it was confirmed)."""
+
+    key: str
+    into: str
+    room: str | None = None
+    undo: bool = False
+
+
+class Agreed(NamedTuple):
+    """What holds beside what happened, each in the order in which it was agreed upon."""
+
+    policy: Policy = "workplace"
+    namings: tuple[Naming, ...] = ()
+    merges: tuple[Merge, ...] = ()
+
+
+NOTHING = Agreed()
 
 
 class Belief(NamedTuple):
@@ -56,9 +86,15 @@ class Accepted(NamedTuple):
 class Table:
     """Everything that follows from some events. `form` maps each spelling of a value to one."""
 
-    def __init__(self, events: Iterable[Event], form: Callable[[str], str] = str.casefold) -> None:
+    def __init__(
+        self,
+        events: Iterable[Event],
+        form: Callable[[str], str] = str.casefold,
+        agreed: Agreed = NOTHING,
+    ) -> None:
         self.events = sorted({event.id: event for event in events}.values(), key=when)
         self.form = form
+        self.agreed = agreed
         self.void = {e.replaces for e in self.events if isinstance(e, Say) and e.replaces}
         self._by_id = {event.id: event for event in self.events}
         self._since_id = cache(self._since)
@@ -69,14 +105,24 @@ class Table:
     def readable_by(self, person: str, rooms: Iterable[str]) -> "Table":
         """The table of a reader: unreadable events never happened.
 
-        Read as: a notice, an unsee and a retraction are as readable as what they are about.
+        Read as: a notice, an unsee and a retraction are as readable as what they are about; that
+        somebody may not decide shows to everybody; a merge counts where it was confirmed, for who
+        can read something under both keys.
         """
         known = set(rooms)
-        return Table([e for e in self.events if _readable(e, person, known)], self.form)
+        events = [e for e in self.events if _readable(e, person, known)]
+        keys = set(Table(events).keys)
+        merges = tuple(
+            m
+            for m in self.agreed.merges
+            if m.undo or (m.room in {None, *known} and {m.key, m.into} <= keys)
+        )
+        return Table(events, self.form, self.agreed._replace(merges=merges))
 
     def mind(self, person: str) -> "Table":
         """The table of a person's own mind: what others pressed in private is not in it."""
-        return Table([e for e in self.events if not _private_to_others(e, person)], self.form)
+        events = [e for e in self.events if not _private_to_others(e, person)]
+        return Table(events, self.form, self.agreed)
 
     # ------------------------------------------------------------------------ who was there
 
@@ -86,7 +132,7 @@ class Table:
 
     def lines(self, person: str, room: str) -> list[Enter | Exit]:
         """The membership lines that count: a presumed entry does not when an entry was recorded
-        next.
+        next, a presumed exit does not when an exit was.
 
         Read as: this depends on all that is known, not on the moment that is asked about.
         """
@@ -110,15 +156,58 @@ class Table:
     # ------------------------------------------------------------------------ who witnessed
 
     def statements(self, entity: str | None = None) -> Iterator[Statement]:
+        """What was said about an entity, under whichever of its keys; in order."""
         for event in self.events:
             if not isinstance(event, Say | Tell | Report | Set) or event.id in self.void:
                 continue
-            if entity in (None, event.entity):
+            if entity is None or self.key(entity) == self.key(event.entity):
                 yield event
 
     @property
     def entities(self) -> list[str]:
+        return sorted({self.key(statement.entity) for statement in self.statements()})
+
+    @property
+    def keys(self) -> list[str]:
+        """What was spoken of, under every key by itself."""
         return sorted({statement.entity for statement in self.statements()})
+
+    def key(self, key: str) -> str:
+        """The key that a key is answered under.
+
+        Read as: of two that are merged, with whatever means the same by then, the one merged into
+        stands for all; confirming it again changes nothing; what is taken back leaves the others.
+        """
+        stands_for: dict[str, str] = {}
+        for one in self._standing_merges():
+            here, there = (stands_for.get(k, k) for k in (one.key, one.into))
+            group = {here, *(k for k, into in stands_for.items() if into == here)}
+            stands_for |= {k: there for k in group} if here != there else {}
+        return stands_for.get(key, key)
+
+    def _standing_merges(self) -> list[Merge]:
+        standing: list[Merge] = []
+        for one in self.agreed.merges:
+            if one.undo:
+                rooms = {m.room for m in standing} if one.room is None else {one.room}
+                standing = [m for m in standing if m[:2] != one[:2] or m.room not in rooms]
+            elif one not in standing:
+                standing.append(one)
+        return standing
+
+    def may_decide(self, statement: Statement) -> bool:
+        """Whether what its author says settles anything; what others decide is a mention.
+
+        Read as: the latest naming from that moment or before holds, of one moment the one that was
+        made last; it goes by the key that was used. Where nobody was named yet everybody decides, and
+        nobody does under policy `authority`.
+        """
+        named = [
+            n for n in self.agreed.namings if n.key == statement.entity and n.at <= statement.at
+        ]
+        if not named:
+            return self.agreed.policy != "authority"
+        return author(statement) in max(named[::-1], key=lambda naming: naming.at).people
 
     def marks(self, statement: Statement, person: str) -> list[Notice | Unsee]:
         """What was said later about whether this person saw it.
@@ -172,7 +261,7 @@ class Table:
             return "stated"
         match statement:
             case Tell():
-                return "acknowledged" if person in statement.listeners else None
+                return statement.grade if person in statement.listeners else None
             case Set():
                 return "exposed" if self._present(person, statement) else None
             case Say(edits=str(edited)) if (old := self._earlier(edited, statement)) is not None:
@@ -240,11 +329,39 @@ class Table:
                     yield one
 
     def _accept(self, chain: Chain, statement: Statement, at: datetime) -> Accepted | None:
-        informs = isinstance(statement, Tell | Set)
-        decides = isinstance(statement, Say) and statement.decides
+        if self.agreed.policy == "exit_order" and isinstance(statement, Say | Tell):
+            return self._heard(chain, statement, at)
+        displaces = isinstance(statement, Tell) or self._decides(statement)
         if isinstance(statement, Report) and self._is_told_of(chain, statement):
             return self._all_witnessed(chain[:-1], statement, at, displaces=True)
-        return self._all_witnessed(chain, statement, at, displaces=informs or decides)
+        return self._all_witnessed(chain, statement, at, displaces=displaces)
+
+    def _heard(self, chain: Chain, statement: Say | Tell, at: datetime) -> Accepted | None:
+        """Policy `exit_order`: who hears it from somebody they trust believes it, and that the speaker
+        does; the speaker thinks so of everybody who heard it. Nothing else follows from it."""
+        people, speaker = tuple(chain), statement.speaker
+        for hearer in self.people:
+            trusts = hearer != speaker and self.trusts(hearer, statement)
+            if (people in ((hearer,), (hearer, speaker)) and trusts) or (
+                people == (speaker, hearer) and hearer != speaker
+            ):
+                return self._all_witnessed([hearer], statement, at, displaces=True)
+        return None
+
+    def trusts(self, hearer: str, statement: Say | Tell) -> bool:
+        """Read as: who left a room, whichever, before the speaker last left one; never is earliest."""
+        mine, theirs = (self._last_left(p, when(statement)) for p in (hearer, statement.speaker))
+        return theirs is not None and (mine is None or mine < theirs)
+
+    def _last_left(self, person: str, moment: When) -> datetime | None:
+        rooms = {e.room for e in self.events if isinstance(e, Exit)}
+        left = [e for room in rooms for e in self.lines(person, room) if isinstance(e, Exit)]
+        return max((e.at for e in left if when(e) < moment), default=None)
+
+    def _decides(self, statement: Statement) -> bool:
+        """Read as: whoever changes the world decides, like whoever says so."""
+        made = isinstance(statement, Set) or (isinstance(statement, Say) and statement.decides)
+        return made and self.may_decide(statement)
 
     def _is_told_of(self, chain: Chain, report: Report) -> bool:
         """Read as: "was not there" is "did not witness it when it was said"."""
@@ -274,10 +391,10 @@ class Table:
 
     def _settles(self, statement: Statement, at: datetime) -> bool:
         """Read as: a `set` is the world changing, not somebody's words: it never restates."""
-        if isinstance(statement, Set):
-            return not self._fell(statement, at)
-        if not isinstance(statement, Say) or not statement.decides:
+        if not self._decides(statement):
             return False
+        if not isinstance(statement, Say):
+            return not self._fell(statement, at)
         return not self.restates(statement) and not self._fell(statement, at)
 
     def restates(self, say: Say) -> bool:
@@ -356,14 +473,8 @@ def _private_to_others(event: Event, person: str) -> bool:
 
 
 def _is_void(line: Enter | Exit, later: Sequence[Enter | Exit]) -> bool:
-    if not _presumed(line):
-        return False
-    recorded = [other for other in later if not _presumed(other)]
-    return bool(recorded) and isinstance(recorded[0], Enter)
-
-
-def _presumed(line: Enter | Exit) -> bool:
-    return isinstance(line, Enter) and line.presumed
+    recorded = [other for other in later if not other.presumed]
+    return line.presumed and bool(recorded) and isinstance(recorded[0], type(line))
 
 
 def _named(event: Event) -> Iterator[str]:

@@ -204,8 +204,10 @@ def best_plan(
     held = {person: belief(table, person, entity, at) for person in table.people}
     knowing = {p for p, b in held.items() if b is not None and table.equal(b.statement, truth)}
     wrong = {p for p, b in held.items() if b is not None} - knowing
-    sources = {p: _sources(table.readable_by(p, readers[p]), entity, truth, at) for p in readers}
-    anybody = _sources(table.readable_by("nobody", open_rooms), entity, truth, at)
+    sources = {
+        p: _sources(table, table.readable_by(p, readers[p]), entity, truth, at) for p in readers
+    }
+    anybody = _sources(table, table.readable_by("nobody", open_rooms), entity, truth, at)
     usable = [
         h
         for h in halls
@@ -225,11 +227,14 @@ def best_plan(
     return min(outcomes, default=None)
 
 
-def _sources(own: Table, entity: str, truth: Statement, at: datetime) -> set[str]:
-    current = own.truth(entity, at)
-    if current is None or not own.equal(current, truth):
-        return set()
-    return {s.id for s in own.statements(entity) if s.at <= at and own.equal(s, truth)}
+def _sources(table: Table, own: Table, entity: str, truth: Statement, at: datetime) -> set[str]:
+    """Read as: where a recipient does not know that two things are one, each counts by itself."""
+    found = set[str]()
+    for thing in own.entities:
+        current = own.truth(thing, at) if table.key(thing) == table.key(entity) else None
+        if current is not None and own.equal(current, truth):
+            found |= {s.id for s in own.statements(thing) if s.at <= at and own.equal(s, truth)}
+    return found
 
 
 def _in_common(sources: Mapping[str, set[str]], people: Iterable[str]) -> set[str]:

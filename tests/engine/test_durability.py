@@ -68,11 +68,11 @@ class Writer:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def acknowledged(self) -> list[str]:
-        """Everything it said until its end."""
+    def acknowledged(self, status: int = 0) -> list[str]:
+        """Everything it said until its end, which came with this exit status."""
         assert self.process.stdout is not None
         said = self.process.stdout.read().split()
-        assert self.process.wait(PATIENCE) == 0
+        assert self.process.wait(PATIENCE) == status
         return said
 
     def __enter__(self) -> "Writer":
@@ -205,6 +205,7 @@ def test_a_writer_that_dies_with_the_server_leaves_whole_events(folder: Path) ->
         writer.process.kill()
         os.kill(status.pid, signal.SIGKILL)
         feeding.join()
+        acknowledged += writer.acknowledged(-signal.SIGKILL)  # what it had said, and nobody heard
 
     with Memory(sid, state=folder) as memory:
         assert_whole(memory)

@@ -2,6 +2,7 @@
 
 import subprocess
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from falkordb.graph import Graph
 
 from engine import Memory, Reader, UnknownEntity, UnknownPerson
 from engine.events import Enter, Notice, Say
+from engine.queue import Entry
+from tests.engine.conftest import after
 
 CANARIES = ("ZCANARY", "mention-of-z", "secret-of-z", "told-z", "quote-of-z")
 
@@ -27,6 +30,10 @@ def traces(memory: Memory, words: tuple[str, ...] = CANARIES) -> list[str]:
                 text = f"{key} {nodes} {edges}"
             case "zset":
                 text = f"{key} {client.zrange(key, 0, -1)}"
+            case "hash":
+                text = f"{key} {client.hgetall(key)}"
+            case "stream":
+                text = f"{key} {client.xrange(key)}"
             case _:
                 text = f"{key}"
         found += [f"{word} in {key}" for word in words if word in text]
@@ -54,6 +61,9 @@ def peopled(memory: Memory) -> None:
     )  # fmt: skip
     memory.record(quoted)
     memory.note("heard:room", {'{"author":"ZCANARY"}': at})
+    for number, by in enumerate(("ZCANARY", "Ann")):
+        body = '{"text": "to <@ZCANARY>"}'
+        memory.queue().put(Entry(f"room/{number}", "room", number, by, body, number))
 
 
 def told(memory: Memory) -> list[object]:
@@ -87,6 +97,18 @@ def test_nothing_is_left_of_who_was_forgotten_before_and_after_a_restart(tmp_pat
         assert told(memory) == before
     found = subprocess.run(["grep", "-rla", "ZCANARY", state], capture_output=True, text=True)
     assert found.stdout == ""
+
+
+def test_a_room_forgets_that_its_newest_line_named_them(memory: Memory) -> None:
+    peopled(memory)
+    at = memory.timeline("d-6").changes[0].evidence.at + timedelta(days=1)
+    memory.record(Enter(id="enter-ZCANARY-hall", at=at, person="ZCANARY", room="hall"))
+
+    memory.forget("ZCANARY")
+
+    assert traces(memory) == []
+    memory.record(Enter(id="later", at=at, person="Bob", room="hall"))
+    assert "Bob" in {id for room in memory.rooms() if room.id == "hall" for id in room.here}
 
 
 def test_who_was_forgotten_is_not_recorded_again(memory: Memory) -> None:
@@ -144,6 +166,17 @@ def test_only_those_named_decide_from_then_on(memory: Memory) -> None:
     assert memory.truth("d-1").value == "y"
 
 
+def test_who_is_named_decides_from_that_moment_on_whatever_ids_are_called(memory: Memory) -> None:
+    """What is said at the very moment is said under the naming."""
+    memory.authorise("d-1", ["Ann"], at=after(5))
+    for id, value in (("A-1", "x"), ("z-1", "y")):
+        memory.record(
+            Say(id=id, at=after(5), speaker="Bob", room="room", entity="d-1", value=value)
+        )
+
+    assert memory.truth("d-1").value is None
+
+
 def test_under_authority_nobody_decides_until_somebody_is_named(state: Path) -> None:
     with Memory(f"named-{uuid.uuid4().hex}", state=state, policy="authority") as memory:
         memory.join(["Ann", "Bob"], "room")
@@ -182,3 +215,14 @@ def test_an_alias_is_another_name_until_it_is_taken_back(memory: Memory) -> None
     memory.unalias("the big launch", "d-1")
     with pytest.raises(UnknownEntity):
         memory.truth("the big launch")
+
+
+def test_the_database_keeps_no_query_of_its_own(memory: Memory) -> None:
+    """Parameters are what people wrote; FalkorDB keeps a thousand queries a graph where it may."""
+    server: Any = memory._store._node
+    assert server.execute_command("GRAPH.CONFIG", "GET", "CMD_INFO") == ["CMD_INFO", False]
+    peopled(memory)
+    kept = f"telemetry{{{memory._store.key('world')}}}"
+    server.xadd(kept, {"Query parameters": "ZCANARY"})  # by a server that was told to
+    memory.forget("ZCANARY")
+    assert not server.exists(kept)

@@ -23,9 +23,10 @@ from engine import (
     SecondOrderError,
     UnknownEntity,
     UnknownPerson,
+    store,
 )
 from engine.beliefs import Evidence, Explanation, FalseBelief, Recipient
-from engine.events import Notice, Report, Retract, Say, Tell, Unsee
+from engine.events import Enter, Notice, Report, Retract, Say, Tell, Unsee
 from engine.queries import Query, queries
 from tests.conftest import Workspace
 from tests.engine.conftest import NOON, after
@@ -620,7 +621,7 @@ RUN_BY_PREFIX = "index_"
 ALL = [pytest.param(query, id=name) for name, query in queries().items()]
 
 SAMPLES: dict[str, Any] = {
-    "all": True, "at": 1, "since": 1, "most": 1, "private": False, "version": 1, "inside": False,
+    "all": True, "at": 1, "since": 1, "most": 1, "many": 1, "recent": 1, "private": False, "version": 1, "inside": False,
     "row": {"id": "e1", "entity": "refund", "person": "Ann", "room": "chat"}, "after": {"here": "|"},
 }  # fmt: skip
 LISTS = (
@@ -683,3 +684,48 @@ def test_nothing_of_a_value_reaches_the_text_of_a_query() -> None:
 
 def test_an_unknown_entity_is_an_unknown() -> None:
     assert issubclass(UnknownEntity, SecondOrderError)
+
+
+# ------------------------------------------------------------------------------- as it grows
+
+
+def test_a_world_gets_its_indexes_once_it_has_grown(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "TOWN", 30)
+    monkeypatch.setattr(store, "OFTEN", 1)
+
+    with workspace() as memory:
+
+        def indexed() -> int:
+            [[labels]] = memory._store.read("world", "indexed")
+            return int(labels)
+
+        memory.join([f"p{i}" for i in range(9)], "hall", at=NOON)
+        memory.say("p1", "refund", "early", room="hall", at=after(1))
+        before = (indexed(), memory.believes(["p2", "p3"], "refund").value)
+        memory.join([f"q{i}" for i in range(9)], "lab", at=after(2))
+        [[unfinished]] = memory._store.read("world", "unfinished")
+        memory.say("p1", "refund", "late", room="hall", at=after(3))
+
+        assert before == (0, "early")
+        assert (indexed() > 0, unfinished) == (True, 0)
+        assert memory.believes(["p2", "p3"], "refund").value == "late"
+        assert memory.believes(["p2", "p3"], "refund", at=after(2)).value == "early"
+        assert memory.record(Enter(id="again", at=after(9), person="p1", room="hall"))
+        assert not memory.record(Enter(id="again", at=after(9), person="p1", room="hall"))
+
+
+def test_who_says_something_is_in_the_graph_with_where_and_about_what(memory: Memory) -> None:
+    memory.say("Ann", "refund", "yes", room="hall")
+    memory.set("refund", "no", room="lab")
+    memory.tell("Ann", "Bob", "refund", "yes")
+
+    found = Graph(memory._store._node, memory._store.key("world")).ro_query(
+        "MATCH (e:Event)-[:ABOUT]->(n:Entity) OPTIONAL MATCH (e)-[:IN]->(r:Room)"
+        " OPTIONAL MATCH (p:Person)-[:SAID]->(e) RETURN e.kind, n.id, r.id, p.id ORDER BY e.kind"
+    )
+
+    assert found.result_set == [
+        ["say", "refund", "hall", "Ann"], ["set", "refund", "lab", None], ["tell", "refund", None, "Ann"],
+    ]  # fmt: skip

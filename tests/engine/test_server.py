@@ -20,6 +20,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from engine import Memory
 from engine import server as module
 from engine.errors import ServerError, StoreUnavailable
 from engine.server import Endpoint, Server, Status
@@ -339,6 +340,19 @@ def test_an_acknowledged_write_survives_kill_9_of_the_server(state: Path) -> Non
         for graph in ("one", "two"):
             found = tell(again, "GRAPH.RO_QUERY", graph, "MATCH (n:N) RETURN count(n)")
             assert found[1] == [[200]]
+
+
+def test_a_question_after_kill_9_of_the_server_waits_for_nothing_but_its_start(state: Path) -> None:
+    pauses: list[float] = []
+    with Server(state) as ours, Memory("quick", state=state) as memory:
+        memory.say("Ann", "refund", "yes", room="hall")
+        kill(ours)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("redis.retry.sleep", pauses.append)
+
+            assert memory.believes("Ann", "refund").value == "yes"
+
+        assert pauses == []
 
 
 def test_a_server_outlives_a_killed_python_and_is_found_again(

@@ -10,8 +10,8 @@ from uuid import uuid4
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from engine import Memory, PersonInfo, Reader, UnknownEntity
-from tests.engine.histories import History, histories
+from engine import Memory, Reader, UnknownEntity
+from tests.engine.histories import History, histories, recorded
 from tests.evals.hitom import answers
 from tests.evals.hitom_replay import Table
 from tests.evals.hitom_report import Row, read_rows
@@ -71,7 +71,7 @@ def random_histories(state: Path, examples: int, questions: int = 40) -> tuple[i
         max_examples=examples, derandomize=True, database=None, deadline=None,
         phases=(Phase.generate,), suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(history=histories(), seed=st.integers(0, 2**32))
+    @given(history=histories(agreed=True), seed=st.integers(0, 2**32))
     def ask(history: History, seed: int) -> None:
         with _recorded(state, history) as memory:
             right.extend(_asked(memory, history, random.Random(seed), questions))
@@ -82,11 +82,8 @@ def random_histories(state: Path, examples: int, questions: int = 40) -> tuple[i
 
 @contextmanager
 def _recorded(state: Path, history: History) -> Iterator[Memory]:
-    with Memory(uuid4().hex, state=state) as memory:
-        memory.describe(people=[PersonInfo(person, person) for person in history.people])
-        for event in history.events:
-            memory.record(event)
-        yield memory
+    with Memory(uuid4().hex, state=state, policy=history.policy) as memory:
+        yield recorded(memory, history)
 
 
 def _asked(memory: Memory, history: History, dice: random.Random, many: int) -> Iterator[bool]:
