@@ -40,7 +40,7 @@ _TOKEN = re.compile(
     r"\x00-\x08\x0e-\x1f\x7f]+)"
     r"|(?P<mark>\*+|_+|~+)"
 )
-_PERSON = re.compile(r"@!?([A-Za-z0-9]+)(?:\|(.*))?")
+_PERSON = re.compile(r"@!?([\w.-]{1,80})(?:\|(.*))?")
 _CHANNEL = re.compile(r"#([A-Za-z0-9]+)(?:\|(.*))?")
 _ADDRESS = re.compile(r"(?:https?|ftp|mailto|tel|slack):[^|]*(?:\|(.*))?")
 _PICTURE = re.compile(r"a?:\w{1,64}:[0-9]+")

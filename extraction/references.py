@@ -67,12 +67,14 @@ class Scene:
 
 
 def entity_id(words_: str) -> str:
-    """The entity's id for a key or a name in any script: `OPS-17` is `ops-17`.
+    """The entity's id for a key or a name in any script: `OPS-17` is `ops-17`, and "the launch date"
+    is the launch date.
 
     It always matches ^[A-Za-z0-9_-]+$. `-` and `_` stay as written; whatever else cannot stay as it
     is, is told apart by six digits of a hash, so that two different names never share an id.
     """
     folded = " ".join(fold(words_).replace("–", "-").split())
+    folded = folded.removeprefix("the ") or folded
     plain = folded.replace(" ", "-")
     if re.fullmatch(r"[a-z0-9_-]+", plain):
         return plain
@@ -116,9 +118,12 @@ def references(
         word, digits = key.groups()
         name = shown.text[key.start() : key.end()]
         entity = entity_id(name)
-        if not (word in stop or f"{word}-{digits}" in stop):
-            one = scene.known.get(entity)
-            found.append(Ref(*key.span(), one.id if one else entity, one.name if one else name))
+        if word in stop or f"{word}-{digits}" in stop or key.group() in scene.people.forms:
+            continue  # also user_42, who is somebody
+        one = scene.known.get(entity) or scene.aliases.get(key.group())
+        if one is None and key.group() in scene.aliases:
+            continue  # two claim it
+        found.append(Ref(*key.span(), one.id if one else entity, one.name if one else name))
     for alias in aliases:
         owner = scene.aliases[alias]
         at = shown.plain.find(alias, start, end)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from extraction import Known, Passage, Statement, Window, words
-from extraction.markup import EMOJI, PERSON, fold, read
+from extraction.markup import EMOJI, PERSON, fold, read, same
 from extraction.references import (
     People,
     Ref,
@@ -36,10 +36,10 @@ STATEMENT_LIMIT = 100  # of one message; more is a paste
 # Cheap questions before anything is read properly: could this message say anything at all?
 _MAYBE = re.compile(
     r"(?<![0-9])[-_‐‑‒–−][\u200b-\u200f\u2060-\u2069*_~]{0,4}[0-9]"
-    r"|decid|decis|agreed|beschl|entscheidung|décision|決定|결정|قرار",
+    r"|decid|decis|agreed|resol|beschl|entscheidung|décision|決定|결정|قرار",
     re.IGNORECASE,
 )
-_MAYBE_NEXT = re.compile(r"update|plans?\b", re.IGNORECASE)
+_MAYBE_NEXT = re.compile(r"update|plans?\b|\bnow\b|\bbeen\b|\bgot\b", re.IGNORECASE)
 
 
 class Frame(Enum):
@@ -89,7 +89,7 @@ _LEAD_SKIP = re.compile(
     rf"\s+|{_BULLET}|[{EMOJI}]+|\(?(?:cc|to)?\s?[{PERSON}\ue003]+[\s,:)]*|[,!:.…~—–-]+\s?"
 )
 _LEAD_OPENER = re.compile(rf"{words.OPENER}(?![\w'-])")
-_LEAD_THINK = re.compile(rf"{words.THINK}(?:\s+that)?(?![\w'])")
+_LEAD_THINK = re.compile(rf"{words.THINK}(?:\s+(?:that|que|dass))?(?![\w'])")
 _PEOPLE = rf"@?[{PERSON}]+(?:\s?(?:,|and|&|und|y|et)\s?[{PERSON}]+)*"
 _LEAD_REPORT = re.compile(
     rf"(?:(?:(?:i|we)(?:'ve|\s+have)?\s+)?(?:(?:just|already|also|finally)\s+)*(?:told|informed|notified|reminded)\s+(?P<a>{_PEOPLE})"
@@ -97,7 +97,7 @@ _LEAD_REPORT = re.compile(
     rf"(?:\s+{words.TIME})?(?:\s*[:,])?(?:\s+that)?(?!\w)"
 )
 _LEAD_TOLD_ME = re.compile(
-    rf"(?!(?:nobody|no|none|who|you|never|hardly|\w+\s+(?:never|hardly|not|\w+n't))\b)(?:[{PERSON}]+|(?:the\s+)?[\w.'-]{{1,30}}(?:\s+[\w.'-]{{1,30}})?)\s+(?:(?:just|already|also)\s+)?(?:told|informed|tells)\s+(?:me|us)"
+    rf"(?!(?:nobody|no|none|who|you|never|hardly|\w+\s+(?:never|hardly|not|\w+n't))\b)(?:(?:(?:i|we)\s+)?(?:just\s+)?heard\s+from\s+[{PERSON}]+|(?:i|we)\s+(?:was|were|got)\s+(?:just\s+)?told|(?:[{PERSON}]+|(?:the\s+)?[\w.'-]{{1,30}}(?:\s+[\w.'-]{{1,30}})?)\s+(?:(?:just|already|also)\s+)?(?:told|informed|tells)\s+(?:me|us))"
     rf"(?:\s+{words.TIME})?(?:\s*:)?(?:\s+that)?(?!\w)"
 )
 _LEAD_MOVE = re.compile(
@@ -113,10 +113,11 @@ _NOT_LEAD = re.compile(words.NOT_OURS)
 _BETWEEN = r"\s?(?:,|;|&|/|(?:,\s?)?(?<!\w)(?:and|but|und|aber|y|pero|et|mais)(?!\w))\s?"
 _JOINED = re.compile(rf"{_BETWEEN}(?:(?:and|but|also|that|the|now|then|so)\s+){{0,2}}")
 
-_ASIDE = r"(?:\s?\([^()\n]{1,60}\))?"
+_ASIDE = r"(?:\s\([^()\n]{1,60}\))?"
 _GIVEN = re.compile(
     rf"{_ASIDE}\]?\s?(?:(?<![:=<>!~-])(?::=?|=>|={{1}}|-{{1,2}}>|[→⇒⟶➡➜➔]\ufe0f?)(?![=:~)(/\\]))\s*"
 )
+_ARROW = re.compile(r"[=-]>|[→⇒⟶➡➜➔]")
 _MOVED = re.compile(
     rf"{_ASIDE}(?:\s(?:has|have|had|was|were|is|are|got|been|just|now|finally|officially)|'s){{0,4}}\s(?P<verb>{words.MOVED})"
     r"(?:\s(?:back|over))?(?:\sfrom\s(?P<old>.{1,80}?))?\s(?:to|into)\s"
@@ -134,12 +135,18 @@ _STILL = re.compile(rf"(?<!\w)(?:{words.STILL})(?!\w)")
 _LABEL = re.compile(
     rf"(?:{words.LABEL})\s?(?:\([^()\n]{{0,40}}\)\s?)?(?::(?!\S*[/\\])|\s[–—]\s|\s->\s)\s*"
 )
+_SHOUTED = re.compile(rf"(?:{words.SHOUTED_LABEL})\s?:\s*(?=\S+\s\S+\s\S)")
+_HASH = re.compile(words.HASH_LABEL)
 _WE_DECIDED = re.compile(
-    rf"{words.WE_DECIDED}(?:\s{words.TIME}(?=\s(?:that|to)\b))?(?:\swith\s[^,.]{{1,40}}?(?=\sthat\b))?(?:\s?:|\sthat\b)?\s*"
+    rf"{words.WE_DECIDED}(?:\s(?:{words.TIME}|{words.HOW})(?=\s(?:that|to)\b))?(?:\swith\s[^,.]{{1,40}}?(?=\sthat\b))?(?:\s?:|\sthat\b)?\s*"
+)
+_SPEAKER = re.compile(
+    r"[\s*]*(?:[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?[\])]?\s)?(\w[\w.'-]{0,30}(?:\s\w[\w.'-]{0,30}){0,2})[\s*]*:\s"
 )
 _BESIDE = re.compile(r"(?:[\s:\"'(\[]|on|for|about|re|regarding|that|the)*")
 _TO_BE = re.compile(r"[\s)\],]*(?:to\s+be\s+|to\s+)?")
 _VERB_KEY = re.compile(rf"(?:to\s+)?({'|'.join(words.VERBS)})\s+(?:the\s+)?")
+_MOVE_KEY = re.compile(rf"(?:to\s+)?(?:{words.MOVES})\s+(?:the\s+)?")
 _AGAINST = re.compile(r"not\b|never\b|against\b|nicht\b|kein")
 _FOR_KEY = re.compile(r"\s?(?:[(\[]|,?\s(?:for|on|in|re|about|regarding)\s(?:the\s)?)$")
 _CONCERNING = re.compile(
@@ -147,6 +154,11 @@ _CONCERNING = re.compile(
 )
 _NEXT = re.compile(
     rf"(?:\s|{_BULLET}|[{EMOJI}{PERSON}])*(?:\[|\()?(?:update|updated|change\s+of\s+plans?|plan\s+change|new\s+plan)\s?[0-9]{{0,2}}(?::|\s[–—-]\s)\s*"
+)
+
+# "This is now closed", said in a thread about one thing.
+_THIS = re.compile(
+    rf"(?:\s|[{EMOJI}{PERSON}]|(?:{words.OPENER})(?![\w'-]),?\s)*(?:this|it|this\s(?:one|issue|ticket|bug))(?!\w)(?=\s|'s)"
 )
 
 _TAKEN_BACK = re.compile(rf"[\s(,;—–-]*(?:{words.TAKEN_BACK})")
@@ -334,6 +346,8 @@ class _Message:
         found = self._by_text(sentence, body, end, refs, hedged)
         if found is None and not sentence.cue and self.thread and not self._leads(body, refs):
             found = self._next(sentence, body, end, hedged)
+            if found is None and not (refs or self.drafts or self.refs):
+                found = self._this(sentence, body, end, hedged)
         if found is None:
             found = self._by_reference(sentence, body, end, refs, hedged)
         if sentence.cue:
@@ -373,12 +387,12 @@ class _Message:
                 )
             elif moved := _LEAD_MOVE.match(plain, at, end):
                 lead, at = Lead(Frame.MOVE), moved.end()
+            elif told := _LEAD_TOLD_ME.match(plain, at, end):
+                lead, at = Lead(Frame.MENTION), told.end()
             elif think := _LEAD_THINK.match(plain, at, end):
                 lead, at = Lead(Frame.MENTION), think.end()
             elif opener := _LEAD_OPENER.match(plain, at, end):
                 at = opener.end()
-            elif told := _LEAD_TOLD_ME.match(plain, at, end):
-                lead, at = Lead(Frame.MENTION), told.end()
             elif (plain[at] == "[" and at == end - 1) or (plain[at] in "([" and at == start):
                 at += 1
             else:
@@ -518,6 +532,12 @@ class _Message:
         )
         if not value:
             return None
+        if match.re is _GIVEN and frame is Frame.SAY:
+            by = match.group()
+            if _ARROW.search(by) and self._leads_on(match.end(), value):
+                return None
+            if self.values.is_title(value, ref) if ":" in by else self._is_code(value, ref):
+                return None
         if frame in (Frame.SAY, Frame.DECIDE) and (hedged or still or form is Form.WAS):
             frame = Frame.MENTION
         return Draft(
@@ -532,6 +552,18 @@ class _Message:
             given=free,
         )
 
+    def _is_code(self, value: tuple[int, int], ref: Ref) -> bool:
+        """`MAX_3 = "x"`, `df_2 = df.filter(x)`: a line of a program."""
+        name = self.text[ref.start : ref.end]
+        return self.values.is_code(value) or ("_" in name and name.isupper())
+
+    def _leads_on(self, at: int, value: tuple[int, int]) -> bool:
+        """`a -> b -> c`, or an arrow to another entity: a way through things, and no value."""
+        if _ARROW.search(self.plain, at, value[1]):
+            return True
+        refs = references(self.shown, *value, self.scene, self.aliases, self.rules.stop)
+        return any((ref.start, ref.end) == value and ref.known for ref in refs)
+
     # --- decisions in words ---------------------------------------------------------------------
 
     def _by_text(
@@ -543,7 +575,8 @@ class _Message:
         if not trigger:
             return None
         if not label and (
-            _NOT_LEAD.search(self.plain, start, trigger.start())
+            self._somebody_speaks(start, trigger.start())
+            or _NOT_LEAD.search(self.plain, start, trigger.start())
             or self.plain[start : trigger.start()].count('"') % 2
         ):
             return []
@@ -581,6 +614,10 @@ class _Message:
         if ref.start >= at:
             verb = _VERB_KEY.fullmatch(self.plain, at, ref.start)
             rest = self.plain[ref.end : end].strip(" .!)]" + EMOJI)
+            to = _FROM_TO.match(self.plain, ref.end, end)
+            if to and _MOVE_KEY.fullmatch(self.plain, at, ref.start):
+                value = self.values.value(to.end(), end, ref, free=True, limit=VALUE_LIMIT)
+                return self._decided(sentence, ref, value, hedged)
             if verb and not rest:
                 return [
                     Draft(
@@ -600,6 +637,11 @@ class _Message:
             text = None
         return self._decided(sentence, ref, text, hedged)
 
+    def _somebody_speaks(self, start: int, end: int) -> bool:
+        """`Maya: we decided ...`: a scribe writes down what Maya said."""
+        named = _SPEAKER.match(self.plain, start, end)
+        return bool(named and same(named.group(1)) in self.scene.people.forms)
+
     def _label(self, sentence: Sentence, start: int, end: int) -> re.Match[str] | None:
         """`decision:` at the start of a line, after bullets, emoji and mentions."""
         if not sentence.opens and not sentence.cue:
@@ -607,7 +649,9 @@ class _Message:
         at = start
         while at < end and (skip := _LEAD_SKIP.match(self.plain, at, end)):
             at = skip.end()
-        return _LABEL.match(self.plain, at, end)
+        if shouted := _SHOUTED.match(self.plain, at, end):
+            return shouted if self.text[at : at + 6].isupper() else None
+        return _LABEL.match(self.plain, at, end) or _HASH.match(self.plain, at, end)
 
     def _decided(
         self, sentence: Sentence, ref: Ref, value: tuple[int, int] | None, hedged: bool
@@ -666,6 +710,19 @@ class _Message:
                 sentence,
             )
         ]
+
+    def _this(self, sentence: Sentence, start: int, end: int, hedged: bool) -> list[Draft] | None:
+        """`this is now closed` in the thread of one entity, before anything else is named."""
+        this = _THIS.match(self.plain, start, end) if sentence.opens else None
+        if not this or not self.thread or self.values.leaves_open(start, end, OPEN):
+            return None
+        is_ = _IS.match(self.plain, this.end(), end)
+        if not is_ or is_["past"] or not (_NOW.search(is_.group()) or "been" in is_.group()):
+            return None
+        known = self.scene.known.get(self.thread.lower())
+        ref = Ref(this.start(), this.end(), self.thread, known.name if known else self.thread)
+        value = self.values.settled_value(is_.end(), end, ref)
+        return self._decided(sentence, ref, value, hedged) if value else None
 
     # --- corrections ----------------------------------------------------------------------------
 

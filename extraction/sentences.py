@@ -28,6 +28,11 @@ _CUE_INSIDE = re.compile(
 )
 _END = re.compile(rf"(?:[.!?…]+|[.!]*[。！？؟]+)[\"')\]{EMOJI}]*(?=\s|$)|[。！？؟]+")
 _ABBREVIATION = re.compile(words.ABBREVIATION)
+# "[10:32] <maya> ...": a pasted log, in which somebody else speaks.
+_LOG = re.compile(
+    r"\s*(?:[\[(]?(?:[0-9-]{8,10}[ t])?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[ap]m)?[\])]?\s*)?<[@+%~&]?[\w.\[\]|^-]{1,32}>\s"
+    r"|\s*[\[(](?:[0-9-]{8,10}[ t])?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[ap]m)?[\])]\s*[\w.-]{1,32}:\s"
+)
 _HEADING = re.compile(words.HEADING)
 _FORWARD = re.compile(words.FORWARD)
 
@@ -53,7 +58,7 @@ def sentences(plain: str) -> Iterator[Sentence]:
             return
         elif len(bare) <= 120 and bare.endswith(":") and _HEADING.search(bare):
             muted = True
-        elif not muted and not line.lstrip().startswith(">"):
+        elif not muted and not line.lstrip().startswith(">") and not _LOG.match(line):
             yield from _split(plain, start, end, number)
         start = end + 1
 

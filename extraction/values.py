@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from extraction import words
-from extraction.markup import EMOJI, PERSON, Shown, fold, same
+from extraction.markup import CODE, EMOJI, PERSON, Shown, fold, same
 from extraction.references import Ref, Scene
 from extraction.sentences import BLANK
 
@@ -16,6 +16,9 @@ VALUE_LIMIT = 80
 TEXT_LIMIT = 200
 
 _NO_VALUE = re.compile(words.NO_VALUE)
+_ELSEWHERE = re.compile(words.ELSEWHERE)
+_REPLY = re.compile(words.REPLY)
+_POINTS = re.compile(words.POINTS)
 _POLITE_IF = re.compile(words.POLITE_IF)
 _BECAUSE = re.compile(words.BECAUSE)
 _PERCENT = re.compile(
@@ -46,6 +49,29 @@ _NOT_THAT = re.compile(r"(?:\s?[,;]|\s)\s?(?:and\s)?(?:not|instead|rather\s+than
 _ON_DATE = re.compile(r"on\s(?=\S)")
 _NOW_LAST = re.compile(rf"\s(?:{words.NOW})$")
 _NO_TEXT = re.compile(words.NO_TEXT)
+_EMPTY_TEXT = re.compile(words.EMPTY_TEXT)
+_TITLE = re.compile(words.TITLE)
+_CHATTER = re.compile(words.CHATTER)
+_DECIDING = re.compile(words.DECIDING)
+_CLAUSE = re.compile(rf"{words.CLAUSE}|{words.ERRAND}")
+_DATE_FIRST = re.compile(rf"(?:{words.DATE})(?=$|\s?[(,;–—-])")
+# "Is $40k, finance put it in the sheet".
+_MEASURE_FIRST = re.compile(
+    rf"(?P<value>{words.DATE}|{words.NUMBER}),\s(?!(?:or|and|not|but|nor|at|by|to|mostly|roughly|half|noon|midnight)(?!\w))[a-z']+\s\w"
+)
+_CUT_OFF = re.compile(words.CUT_OFF)
+_STAGE = re.compile(words.STAGE)
+_PATCH = re.compile(words.PATCH)
+# A title names a part of a program, or begins with the part it is about.
+_NAMED_PART = re.compile(r"\w\(|\w_\w|\w::\w|[a-z]\.[a-z]+\(?|^[\w.-]+:\s")
+_DASHED = re.compile(r"\s(?:--|[–—])\s")
+# "Fixed :mod:`asyncio`", "DAY_1: Final[int]".
+_ROLE = re.compile(rf"\s?{EMOJI}+{CODE}|\[")
+_CODE_LINE = re.compile(words.CODE_LINE)
+_SMILE = re.compile(words.SMILE)
+_DASHES = re.compile(r"[–—-]+\s")
+WRAP = 45  # characters; shorter lines are not broken by a program
+TITLE_WORDS = 4  # behind a ticket's key so many words are its title
 _TO = re.compile(r"(?:to|on)\s+(?!be\b)")
 OPEN_TEXT = re.compile(words.OPEN_TEXT)
 OPEN = re.compile(words.OPEN)
@@ -55,7 +81,7 @@ _TEXT_MAY_BEGIN = re.compile(
     r"|same|under|good|great|nice|kein|keine|nicht|pas|ne|aucune?|there)\b"
 )
 _UNDECIDED = re.compile(
-    r"(?:(?:we|i|they|he|she|you|it)(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to)|will|to|not\s+to|not|we|i)\s+(?:\w+\s+)?(?:decide|vote|sleep\s+on|figure)\b"
+    r"(?:(?:[\w']+\s+){1,2}will|(?:we|i|they|he|she|you|it)(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to)|will|to|not\s+to|not|we|i)\s+(?:\w+\s+)?(?:decide|vote|sleep\s+on|figure)\b"
     r"|(?:is\s+)?(?:will|to|shall|must)\s+be\s+(?:made|taken|decided|discussed|announced|determined|confirmed)\b"
     r"|decid(?:e|ing)\s+(?:later|tomorrow|soon|next|on\s+\w+day|this|after|when|at|in\s)|(?:nothing|none)(?:$|\s+(?:yet|for\s+now|so\s+far|final|concrete|definite|today|so|really|at\s+all))"
     r"|not?\s+(?:yet|decided|decision|idea|news|clue|made|taken|final|sure|change|changes|update|updates)\b|needed\b"
@@ -71,9 +97,12 @@ class Settled:
             re.escape(word).replace(r"\ ", r"\s") for word in sorted(every, key=len, reverse=True)
         )
         self.word = re.compile(
-            rf"(?P<word>{choice or '(?!)'}){words.POLITE}(?=$|[\s,.;:!()\[\]{EMOJI}—–/|。])"
+            rf"(?P<word>{choice or '(?!)'}){words.POLITE}(?!\(\))(?=$|[\s,.;:!()\[\]{EMOJI}—–/|。])"
         )
-        self.goes_on = re.compile(rf"\s?(?:$|[,;.!:()\[{EMOJI}—–/|。-]|{words.AFTER_SETTLED})")
+        self.goes_on = re.compile(
+            rf"\s?(?:$|[,;.!:()\[{EMOJI}—–/|。-]|{words.AFTER_SETTLED})"
+            rf"|\s(?:{choice or '(?!)'})(?=\s?(?:$|[,;.!(]))"  # closed fixed
+        )
 
 
 class Values:
@@ -105,6 +134,9 @@ class Values:
         while True:
             while end > start and plain[end - 1] in BLANK + ".!,;。！…":
                 end -= 1
+            if smile := _SMILE.search(plain, max(start + 1, end - 12), end):
+                end = smile.start()
+                continue
             pair = plain[start] + plain[end - 1] if end - start > 2 else ""
             if (
                 pair in ('""', "''", "()", "「」", "『』")
@@ -195,6 +227,8 @@ class Values:
 
     def decision(self, start: int, end: int) -> tuple[int, int] | None:
         """The content of a decision in words, if it is one."""
+        if dashes := _DASHES.match(self.plain, start, end):
+            start = dashes.end()
         if (to := _TO.match(self.plain, start, end)) is not None:
             if _NO_TEXT.match(self.plain, start, end):
                 return None
@@ -216,7 +250,71 @@ class Values:
             return None
         if self.is_link_or_percent(span) or not any(c.isalnum() for c in plain):
             return None
+        if _EMPTY_TEXT.fullmatch(plain) or _CUT_OFF.fullmatch(plain) or self._is_wrapped(span[1]):
+            return None
         return span
+
+    def _is_wrapped(self, end: int) -> bool:
+        """Whether the text goes on in the next line, as mails and pasted minutes have it."""
+        if self.plain[end : end + 1] != "\n":
+            return False
+        line = self.plain.rfind("\n", 0, end) + 1
+        following = self.text[end + 1 : end + 20].lstrip(" ")
+        return end - line > WRAP and following[:1].islower() and following[1:2] not in (".", ")")
+
+    def settled_value(self, start: int, end: int, ref: Ref) -> tuple[int, int] | None:
+        """The value in `[start, end)` if it begins with a word that settles."""
+        value = self.value(start, end, ref, free=False, limit=VALUE_LIMIT, named=False, fact=True)
+        return value if value and self._is_settled(value) else None
+
+    def is_title(self, span: tuple[int, int], ref: Ref) -> bool:
+        """Whether what stands behind `KEY:` is no value of it but the title of a ticket, a remark
+        about it, or a sentence said to somebody who is called like a key."""
+        key, plain = self.plain[ref.start : ref.end], self.plain[slice(*span)]
+        word = re.match(r"[^\W\d_]*", key)
+        if not word or word.group() in words.DECISIVE:
+            return False
+        if _ROLE.match(self.plain, span[1]):
+            return True
+        settled = self.settled.word.match(self.plain, *span)
+        if settled and self.settled.goes_on.match(self.plain, settled.end(), span[1]):
+            return False
+        ticket = (
+            self.text[ref.start : ref.start + word.end()].isupper() or word.group() in words.TICKET
+        )
+        if ticket and _POINTS.fullmatch(plain):
+            return True
+        if self._settles(span, ref, named=False) or _DATE_FIRST.match(plain):
+            return False
+        if _CLAUSE.match(plain):
+            return True
+        if not any(c.isdigit() for c in key):  # what somebody called it: a word is most often more
+            if word.group() in words.COMMIT and _TITLE.match(plain):
+                return True
+            ticket = " " not in key and not plain[:1].isdigit()
+            return ticket and self._length(plain) >= TITLE_WORDS and not _DECIDING.match(plain)
+        if _PATCH.match(self.text, *span):
+            return True
+        if "_" in key and self.is_code(span):
+            return True
+        if not ticket or _STAGE.fullmatch(plain):
+            return False
+        if _TITLE.match(plain) or _CHATTER.match(plain) or _NAMED_PART.search(plain):
+            return True
+        if _DASHED.match(self.plain, span[1]):
+            return True
+        if _DECIDING.match(plain):
+            return False
+        length = self._length(plain)
+        return length >= TITLE_WORDS or (length > 1 and self.text[span[0]].isupper())
+
+    def is_code(self, span: tuple[int, int]) -> bool:
+        """Whether `KEY = ...` is a line of a program."""
+        return bool(_CODE_LINE.fullmatch(self.plain, *span))
+
+    def _length(self, plain: str) -> int:
+        """How many words; of a script without spaces about two characters are one."""
+        return sum(1 if word < "\u2e80" else (len(word) + 1) // 2 for word in plain.split())
 
     def value(
         self,
@@ -238,6 +336,8 @@ class Values:
         `fact`: it must hold already.
         """
         span = self.trim(start, end)
+        if span and _REPLY.match(self.plain, *span):
+            return None
         if span and not text and (cut := _BECAUSE.search(self.plain, span[0] + 1, span[1])):
             span = self.trim(span[0], cut.start())
         if span and (arrow := _ARROWS.match(self.plain, *span)) and arrow.end() < span[1]:
@@ -250,6 +350,8 @@ class Values:
             if span and around != '""' and _EITHER.fullmatch(self.plain, *span):
                 return None
         if not span or _UNDECIDED.match(self.plain, *span):
+            return None
+        if _ELSEWHERE.fullmatch(self.plain, *span):
             return None
         if _NO_VALUE.match(self.plain, *span) and not (
             self._is_settled(span) or self._is_person(span)  # somebody is called Will
@@ -283,7 +385,11 @@ class Values:
             if now := _NOW_LAST.search(self.plain, *span):
                 span = (span[0], self._undangled(span[0], now.start()))
             elif not self._settles(span, ref, named):
-                return None
+                if not (first := _MEASURE_FIRST.match(self.plain, *span)):
+                    return None
+                span = (span[0], first.end("value"))
+                if on := _ON_DATE.match(self.plain, *span):
+                    span = (on.end(), span[1])
             elif on := _ON_DATE.match(self.plain, *span):
                 span = (on.end(), span[1])
         if span[1] - span[0] > limit:
@@ -291,7 +397,7 @@ class Values:
             span = self.trim(span[0], comma) if comma > 0 else None
         if not span or not any(c.isalnum() for c in self.text[span[0] : span[1]]):
             return None
-        return span
+        return None if self._is_wrapped(span[1]) else span
 
     def _undangled(self, start: int, end: int) -> int:
         left = _DANGLING.search(self.plain, max(start, end - 24), end)

@@ -16,7 +16,7 @@ def _words(text: str, by: str | None = None) -> frozenset[str]:
 STOP: Collection[str] = _words(
     # standards, encodings, licences, protocols
     "utf ucs iso iec ieee ansi ascii din en rfc pep cve cwe gpl lgpl agpl mpl epl bsd apache mit cc "
-    "sha md aes rsa des hmac base crc tls ssl http https ipv usb hdmi wifi oauth openid es ecma "
+    "sha md aes rsa avx sse ripemd blake arcfour camellia des hmac base crc tls ssl http https ipv usb hdmi wifi oauth openid es ecma "
     "latin cp mp mpeg jpeg mime "
     # models, machines, diseases, vehicles
     "gpt llama claude gemini bert ps xbox rtx gtx iphone ipad pixel galaxy boeing airbus covid sars "
@@ -31,9 +31,16 @@ STOP: Collection[str] = _words(
     "spring summer autumn fall winter "
     # time zones: GMT-5
     "utc gmt est edt cst cdt mst mdt pst pdt bst cet cest eet eest msk ist jst kst aest aedt "
+    # machines and their parts, runs and errors, as logs name them
+    "user player guest worker host pod shard thread process proc pid core cpu gpu eth disk port "
+    "error err exit code epoch layer exp localhost "
+    # roads, vehicles, ratings, courses
+    "route highway interstate area apollo formula pg quiz lab hw homework assignment exercise lecture lesson "
+    "episode season scene verse vol volume tier model group track question option example sample "
+    "footnote appendix theorem lemma eq equation astm "
     # numbered things that are no decisions
     "step page slide chapter part section figure fig table row line column level lvl top num nr no "
-    "tone under over catch formula version ver rev minus plus"
+    "tone under over catch version ver rev minus plus"
 )
 
 # Words that settle something, as they stand after "is". Taken together for every language: a
@@ -134,11 +141,11 @@ AFTER_SETTLED = (
     r"|weil|denn|porque|parce|car|heute|gestern|hoy|ayer|hier|aujourd'hui)\b"
 )
 # Right after a settled word, and anywhere behind it, this says who, when or how, and is cut.
-BESIDES_SETTLED = r"\s?[,;:(\[—–|/\ue002\ue004]|\s-+\s|\s/?cc\b"
+BESIDES_SETTLED = r"\s?(?:[,;(\[—–|/\ue002\ue004]|:(?!\w))|\s-+\s|\s/?cc\b"
 BESIDES_LATER = (
     r"\s+(?:by|now|today|yesterday|tonight|this\s+(?:morning|afternoon|week)|last"
     r"\s+(?:night|week)|just\s+now|again|as\s+of|per|effective|btw|folks|everyone|everybody|all|team"
-    r"|finally|already|please|pls|then|too|von|heute|gestern|por|hoy|ayer|par|hier|aujourd'hui|and\s+(?:we|i|you"
+    r"|finally|already|please|pls|then|too|as\s+well|for\s+sure|von|heute|gestern|por|hoy|ayer|par|hier|aujourd'hui|and\s+(?:we|i|you"
     r"|it|they|he|she|please|the|thanks))\b"
 )
 
@@ -178,6 +185,10 @@ BECAUSE = (
     r"|\s*;\s|\s+(?:—|--)\s+"
 )
 
+# An answer to somebody.
+REPLY = r"(?:yes|yeah|yep|yup|no|nope|ok|okay|ah|oh|hmm*|right|sure|indeed|exactly|true|correct|well)[\s,]+(?:i|we|you|that|this|it|but|so|he|she|they|and|thanks?)(?!\w)"
+# It is somewhere else.
+ELSEWHERE = r"(?:.*\s)?(?:below|above|attached|linked|(?:in|see)\s+(?:the\s+)?(?:thread|doc|comments?|replies|notes|minutes|attachment|link))|(?:details|notes|minutes|slides|link|agenda|recording|summary|thread|doc)\s+(?:here|later|soon|to\s+follow|coming)"
 # A value that begins like this is a remark, a question, a plan or still open.
 NO_VALUE = (
     r"(?:\+1(?![0-9.])|i|i'm|im|i've|i'll|i'd|i\s+am|we'll|we\s+will|we're|we\s+are|we\s+(?:need|have\s+to|want|can|could"
@@ -190,7 +201,7 @@ NO_VALUE = (
     r"|awaiting|pending|still|under\s+(?:review|discussion|consideration|investigation|debate|way)|in\s+(?:review|discussion|principle|debate|question|limbo)|being|tbd|tbc|tba|tbh"
     r"|undecided|unclear|unknown|unsure|not|open\s+(?:question|issue|for)|up\s+for|up\s+to\s+(?:you|them|him|her|us|me|the)|to\s+discuss|discuss|discussion|thoughts|opinions|proposal|proposed"
     r"|propose|proposing|suggest|suggestion|suggesting|suggested|draft|wip|idea|ideas|question|questions|quick|thanks|thank|thx|ty"
-    r"|see|cc|fwiw|imo|imho|same|agreed|agree|lgtm|looks|looking|look|seems|sounds|sound|feels|lol|haha|hmm+|nice|great|good|cool|sorry|oops"
+    r"|see|cc|fwiw|imo|imho|same|likewise|ditto|idem|agreed|agree|lgtm|looks|looking|look|seems|sounds|sound|feels|lol|haha|hmm+|nice|great|good|cool|sorry|oops"
     r"|hi|hey|hello|yes\s+or\s+no|go\s+or\s+no|also|btw|fyi|there|there's|here|here's|it|it's|that|that's|(?:this|these|those)\s+(?:is|are|was|were|needs?|should|would|looks?|seems?)|they|he|she"
     r"|you|your|my|working|checking|reviewing|investigating|blocked\s+on|depends|depending|assigned|added|opened|created|filed|started"
     r"|ob|wenn|falls|soll|sollte|sollen|können|könnte|nicht|kein|keine|noch|wer|was|wann|wie|warum|wird|werden|bitte|vielleicht|siehe|offen|in\s+arbeit"
@@ -201,11 +212,11 @@ NO_VALUE = (
 )
 # Anywhere in a sentence: a condition, a wish, a proposal, something still open.
 OPEN = (
-    r"\b(?:if|unless|whether|assuming|supposing|provided(?:\s+that)?|in\s+case|as\s+long\s+as|as\s+soon\s+as"
+    r"\b(?:if|unless|whether|assuming|suppos(?:e|ing)|let's\s+say|yeah,?\s+right(?=\s?[,.!])|provided(?:\s+that)?|in\s+case|as\s+long\s+as|as\s+soon\s+as"
     r"|contingent|conditional|subject\s+to|depend(?:s|ing)?\s+on|otherwise|would|could|might|should|shall|ought|can\s+we|may\s+be"
     r"|when(?:ever)?|once(?!\s+(?:a|an|per|every|again|daily|weekly|more)\b)|hopefully|hope|wish|wishing|maybe|perhaps|probably"
     r"|possibly|likely|proposal|propose[sd]?|proposing|suggest(?:s|ed|ing|ion)?|let's|lets|what\s+about|how\s+about|wonder(?:ing)?|not\s+sure|unsure"
-    r"|unclear|undecided|tbd|tbc|tba|pending|awaiting|waiting\s+(?:for|on)|yet|in\s+principle|tentative(?:ly)?|provisional(?:ly)?|allegedly|supposedly|rumou?r"
+    r"|unclear|unknown|undecided|tbd|tbc|tba|pending|awaiting|waiting\s+(?:for|on)|yet|in\s+(?:principle|theory)|on\s+paper|tentative(?:ly)?|provisional(?:ly)?|allegedly|supposedly|rumou?r"
     r"|will\s+be|'ll\s+be|going\s+to\s+be|gonna\s+be|doubt|imagine|pretend|hypothetical(?:ly)?|no\s+longer|almost|nearly|not\s+really|objects?|objections?|disagrees?|vote|voting"
     r"|used\s+to\s+be|wenn|falls|sofern|sollte|könnte|würde|hoffentlich|vielleicht|noch\s+nicht|ojalá|quizás?|tal\s+vez|debería|podría"
     r"|a\s+menos|devrait|pourrait|peut-être|à\s+condition|sauf\s+si|j'espère|ou\s+pas|or\s+not|or\s+is\s+it)(?!\w)"
@@ -228,12 +239,75 @@ NOT_OURS = (
     r"|though|although|think|thinks|thought|thinking|guess|believe|wish|hope|suppose|assume|remember|recall|imagine|pretend"
     r"|say|says|said|saying|tell|tells|told|hear|heard|claim|claims|claimed|write|wrote|writes|read|know|knew|forgot|last\s+(?:year|month|job|company|place)"
     r"|years?\s+ago|back\s+then|back\s+in|old\s+(?:job|company|team)|previous(?:ly)?|my\s+(?:team|last|former|previous)|used\s+to|the\s+day|the\s+time"
-    r"|before|did|didn't|have|haven't|hadn't|not|never|maybe|perhaps|probably|almost|should|could|would|might)(?!\w)"
+    r"|iirc|afaik|afaict|aiui|(?:pretty|fairly|quite|almost|not)\s+sure|apparently|supposedly|seems|weren't|aren't|wasn't"
+    r"|before|did|didn't|have|haven't|had|hadn't|not|never|maybe|perhaps|probably|almost|should|could|would|might)(?!\w)"
 )
+# `KEY: ...` after a key of a decision says what was decided, whatever it is.
+DECISIVE = _words("decision decisions dec adr resolution motion policy")
+# Keys of a tracker, beside those written in capitals: what stands behind them is mostly a title.
+TICKET = _words(
+    "bug issue ticket task story epic case pr mr gh bpo todo feature feat defect req item"
+)
+# A tracker's title begins like this, and so does a line of a changelog.
+TITLE = (
+    r"(?:(?:add|fix|remove|updat|implement|refactor|improv|support|handl|creat|investigat|allow|bump|upgrad|migrat|renam|replac"
+    r"|document|clean|ensur|prevent|avoid|introduc|make|writ|test|check|verif|review|deploy|build|extend|enabl|disabl|convert|mov|reduc"
+    r"|simplif|chang|correct|delet|drop|expos|extract|hid|includ|initiali[sz]|integrat|load|merg|optimi[sz]|port|provid|rework|rewrit"
+    r"|revert|set|show|split|start|stop|switch|unif|us|wrap|wrote|made|built|hid|backport|deprecat|respect|return|throw|rais|call|pass|do)"
+    r"(?:e|s|es|ed|ied|ies|y|d|t|ing|ning|ped|ping|ged|ging|ten)?\s+(?:up\s+)?(?:\S+))"
+)
+# What is said of a ticket while it is worked on.
+CHATTER = (
+    r"(?:\w+ing(?!\w)|works?\s+(?:for\s+me|great|well|fine|now|again)|half\s?-?(?:done|way)|almost|ready\s+(?:for|to)\b|code\s+review|reproduced|repro'?d"
+    r"|pushed|prs?(?!\w)|mrs?(?!\w)|patch|no\s+(?:blockers?|movement|luck|eta|comment)|one\s+(?:more|question|thing|last)|two\s+more|me(?!\w)|(?:this|that)\s+one"
+    r"|(?:review|tests?|deploy|docs|refactor|fix|clean-?up|debug|merge|rebase|retest|code|qa)$|flaky|weird|odd|ugh|bump|ping|(?:yester|to)day's|backlog|due(?!\w)|p[0-4]$|story\s+points?|duplicate\s+of|dupe"
+    r"|tested|wrote|spent|got|had|took|went|talked|spoke|met|merged\s+\w+\s+into)"
+)
+POINTS = r"[0-9]+\s?(?:sp|pts?|points?)"
+# However long, this is no title: what is done with it, not what it is about.
+DECIDING = (
+    r"(?:no|not|never|go|option|plan)(?!\w)|(?:we|wir|nous)\s+(?:go|keep|ship|use|take|drop|stay|roll|move|wait|stop|start|skip|do|pay|buy|hire|pick"
+    r"|close|cancel|postpone|revert|release|merge|nehmen|bleiben|machen|prenons|gardons)(?!\w)"
+)
+# Where a ticket stands, however it is written.
+STAGE = r"(?:in|on)\s+(?:progress|production|prod|testing|test|qa|staging|dev|uat)|to\s?do|(?:will|won't|to)\s+(?:not\s+)?do|open|new|ready|triaged?|selected"
+# Work on a program, whatever the key is.
+PATCH = (
+    r"(?:Add|Adjust|Allow|Avoid|Bump|Clean|Correct|Drop|Fix|Handle|Implement|Improve|Perform|Prevent|Refactor|Remove|Rename|Replace|Rewrite"
+    r"|Support|Tidy|Update|Verify|fix|bump|refactor|rename)(?:e?d|e?s|ing)?\s\S"
+)
+# Somebody's errand, behind any key.
+ERRAND = r"(?:asked|e?mailed|called|pinged|messaged|talked|spoke|spoken|tested|tried|reminded|forwarded|phoned|texted|chased)\s+\w"
+# A sentence about something else, said to somebody whose name looks like a key.
+CLAUSE = (
+    r"(?:the|this|that|these|those|my|your|our|his|her|their|its|some|all|everything|something|nothing|that's|it's)(?:\s+[\w'-]+){0,5}?"
+    r"\s+(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|does|doesn't|did|didn't|works?|worked|looks?|seems?|needs?|will|would|should|could|can|can't)(?!\w)"
+)
+# Kinds of commits: `docs: fix a typo` says nothing about the entity that is called docs.
+COMMIT = _words(
+    "docs doc build ci test tests chore feat fix perf refactor style api ui release deps core web infra"
+)
+# A line of a program.
+CODE_LINE = (
+    r"\S*\w\(.*|.*(?:[{};]|[=!<>+]=|\[[\w:'\"]*\]|\w\.\w+\(|[\"']\s?[-+*/%]\s?[\w\"'])|\w+\[.*|[\w.]+\s?[-+*/%]\s?[\w.]+|(?:lambda|new|await|select)\s.*"
+    r"|(?:null|nil|none|true|false|self|str|int|float|bool|bytes|dict|list|object|string|number|boolean|any)(?:\s?=.*|,)?"
+)
+# Behind a statement, after its last word.
+SMILE = r"\s?(?<![\w.])(?:[:;=]['-]?[()dpo/\\|*]+|\^_?\^|xd+|lo+l|haha+|lmao|hehe)$"
 # Right after "we decided": no content of a decision.
 NO_TEXT = (
-    r"(?:what|whether|how|who|when|where|which|why|if|it|this|that|them|so|together|earlier|yesterday|today|already|before|long\s+ago"
-    r"|last\s+\w+|too|as\s+well|then|there|here|upon|with|about|in|at|back|a\s+while|to\s+(?:disagree|meet\s+again|wait\s+and|talk|discuss|decide|think))(?!\w)"
+    r"(?:early|internally|informally|unanimously|tentatively|provisionally|recently|previously|mutually|jointly|as\s+an?|by|during|after|over|some\s+time|on\s+\w+day|for\s+(?:now|today)|what|whether|how|who|when|where|which|why|if|it|this|that|them|so|together|earlier|yesterday|today|already|before|long\s+ago"
+    r"|last\s+\w+|too|as\s+well|then|there|here|upon|with|about|in|at|back|a\s+while|to\s+(?:disagree|meet\s+again|wait\s+and|talk|discuss|decide|think|look\s+into|investigate|revisit|sleep\s+on|vote|reconvene|keep\s+(?:discussing|talking|thinking)"
+    r"|(?:defer|postpone|delay|put\s+off)\s+(?:the|this|that|any|a)\s+(?:decision|discussion|vote|question)|wait$|take\s+a\s+(?:break|vote)|go\s+for\s+(?:lunch|coffee|a\s+walk)|ask|$)"
+    r"|not\s+to$|(?:we|i)\s+(?:need|want|don't|do\s+not|can't|cannot|have\s+to)|(?:we|i)'d\s+better)(?!\w)"
+)
+# Cut off in the middle: the line was broken, or it goes on elsewhere.
+CUT_OFF = r"(?:\(.*|.*\s(?:to|the|a|an|of|and|or|that|will|would|for|with|from|is|are|was|be|our|their|its|which|than))"
+# No more than a name for what was decided.
+EMPTY_TEXT = (
+    r"(?:to|not\s+to|not)|(?:(?:not\s+to|against|for|with|go|going|do|doing|use|using|keep|drop|try|have|make)\s+){0,3}(?:it|this|that|them|these|those|so|one|both|either|neither)(?:\s+(?:together|then|now|instead|again|anyway|later))?"
+    r"|(?:a|an|the|these|those|some|our|all|this|that|most|many|following)\s+(?:\w+\s+)?(?:following|points?|things?|items?|terms?|price|date|time|place|name|names|colou?r|plan|approach|wording|text|format|scope|agenda|topic|topics|list|most|way|way\s+forward|next\s+steps|solution|option|options)"
+    r"|(?:terms|price|date|scope|wording)|.*:"
 )
 
 # Decisions in words: the label at the start of a line, and the sentence.
@@ -241,9 +315,12 @@ LABEL = (
     r"(?:(?:final|team|our|the|key|new)\s+)?decision(?:\s+made|\s+taken)?|decided|entscheidung|beschluss|beschlossen"
     r"|decisión|décision|decisão|決定(?:事項)?|결정(?:\s*사항)?|القرار|قرار"
 )
+# What a scribe writes for a meeting's bot; the words in capitals only as they stand here.
+SHOUTED_LABEL = r"resolved|resolution|agreed"
+HASH_LABEL = r"#(?:agreed|decided|resolved|decision)\s(?!on\b)"
 WE_DECIDED = (
-    r"\bwe(?:'ve|\s+have)?(?:\s+(?:all|just|now|finally|also|both|then|collectively|unanimously|jointly|hereby|officially)){0,2}"
-    r"\s+(?:decided|agreed)(?!\w)"
+    r"(?:\bit\s+(?:was|has\s+been|is)\s+(?:(?:also|finally|hereby|unanimously)\s+)?(?:decided|agreed|resolved)(?=\s(?:that|to)\b)|\bwe(?:'ve|\s+have)?(?:\s+(?:all|just|now|finally|also|both|then|collectively|unanimously|jointly|hereby|officially)){0,2}"
+    r"\s+(?:decided|agreed)(?!\w))"
 )
 # "we decided to reject KEY": what that makes of KEY.
 VERBS: Mapping[str, str] = {
@@ -275,6 +352,9 @@ MOVED = (
     r"|rescheduled|shifted|renamed|reset|upgraded|downgraded|extended"
 )
 
+# "We decided to move KEY to ...".
+MOVES = r"move|change|switch|postpone|push(?:\s+back)?|delay|reschedule|shift|set|raise|lower|bump|upgrade|downgrade|extend|cut|limit|cap|increase|reduce|bring\s+forward"
+
 # After "changed to" these are purposes, not values.
 TO_DO = (
     r"accommodate|account|add|address|allow|apply|avoid|be|better|block|call|catch|check|clarify|cover|deal|do|drop|emphasi[sz]e"
@@ -284,7 +364,7 @@ TO_DO = (
 
 # Openers that may stand before a key and change nothing.
 OPENER = (
-    r"(?:ok(?:ay)?|k|alright|all\s+right|so|right|well|great|good|cool|perfect|nice|yes|yep|yeah|yup|and|but|also|then|now|fyi|btw|psa|tl;?dr"
+    r"(?:ok(?:ay)?|k|ah|oh|hm+|uh|erm|wait|actually|alright|all\s+right|so|right|well|great|good|cool|perfect|nice|yes|yep|yeah|yup|sí|oui|ja|genau|vale|bueno|d'accord|(?:no|nope|nein|non)(?=\s?,)|and|but|also|then|now|fyi|btw|psa|tl;?dr"
     r"|update|quick\s+update|status\s+update|status|news|(?:good|bad|great|big|breaking|sad|quick)\s+news|heads[\s-]?up|(?:please\s+)?note(?:\s+that)?|notice|reminder|important"
     r"|just\s+to\s+confirm|to\s+confirm|confirming(?:\s+that)?|confirmed|to\s+be\s+clear|for\s+the\s+record|for\s+everyone|final|final\s+answer|finally|officially|it's\s+official|official|announcement|announcing"
     r"|hi|hey|hello|hallo|hola|bonjour|salut|good\s+(?:morning|afternoon|evening)|morning|team|all|everyone|everybody|folks|guys|y'all|there|as\s+of\s+(?:today|now|this\s+morning|yesterday|\w+day)"
@@ -300,13 +380,18 @@ THINK = (
     r"|ich\s+(?:glaube|denke|meine)|soweit\s+ich\s+weiß|meines\s+wissens|creo|según\s+tengo\s+entendido|je\s+(?:crois|pense)|sauf\s+erreur)"
 )
 # Behind a statement: it asks for a nod or hedges, and so only mentions.
-TAG = r"\s(?:right|isn't\s+it|wasn't\s+it|or\s+am\s+i\s+wrong|oder|n'est-ce\s+pas)|\s?[,–—-]\s*¿?(?:right|correct|no|yes|yeah|isn't\s+it|wasn't\s+it|hasn't\s+it|is\s+it\s+not|true|innit|or\s+am\s+i\s+wrong|oder|richtig|nicht\s+wahr|verdad|cierto|n'est-ce\s+pas|non)"
+TAG = r"\s(?:right|isn't\s+it|wasn't\s+it|or\s+am\s+i\s+wrong|oder|n'est-ce\s+pas)|\s?[,–—-]\s*¿?(?:right|correct|no|yes|yeah|isn't\s+it|wasn't\s+it|hasn't\s+it|(?:did|have|do|are)n't\s+we|is\s+it\s+not|true|innit|or\s+am\s+i\s+wrong|oder|richtig|nicht\s+wahr|verdad|cierto|n'est-ce\s+pas|non)"
 HEDGE = (
     r"(?:\s?[,–—(-]\s*|\s)(?:i\s+(?:think|believe|guess|suppose|assume)|afaik|afaict|iirc|aiui|as\s+far\s+as\s+i\s+know|if\s+i\s+(?:recall|remember)(?:\s+correctly)?|pretty\s+sure|apparently|imo|imho"
-    r"|glaube\s+ich|creo|je\s+crois)\s*\)?|\s?,\s*(?:right|correct)"
+    r"|glaube\s+ich|creo|je\s+crois)\s*\)?|\s?,\s*(?:right|correct|(?:did|have)n't\s+we|(?:is|was|has)n't\s+it)"
 )
 SARCASM = r"(?:^\s*not|(?:^|\s)(?:/s|/sarcasm|/jk|\(s\)|jk|j/k|just\s+kidding|lol\s+jk|not!+|—\s*not|\.\.\.\s*not|as\s+if))(?:\s*[.!\ue004]*\s*)$"
 
+# Between "we decided" and what: when, where, how.
+HOW = (
+    r"(?:(?:early|late)\s+on|internally|informally|unanimously|mutually|jointly|together|as\s+an?\s+\w+|(?:a\s+while|long|some\s+time)\s+ago"
+    r"|(?:at|in|during|over|after|by|on)\s[^,.:;]{1,40}?)"
+)
 TIME = r"(?:today|yesterday|earlier|already|just\s+now|this\s+morning|last\s+(?:night|week|\w+day)|on\s+\w+day)"
 
 # What dates and amounts look like after "is".
@@ -323,6 +408,7 @@ NUMBER = r"(?:v\.?\s?|version\s+|#|~|[$€£¥]\s?|us\$\s?)?[+-]?[0-9][0-9.,:]*[
 NO_NAME = _words(
     "wip tbd tba tbc ok okay lgtm fyi asap awesome great good bad nice cool urgent important critical high low medium big huge "
     "broken ready not no yes the a an i we you it that this there why what how when who where if so and but or hard easy "
+    "blocker major minor trivial fun stupid insane amazing perfect fine right wrong true false interesting funny imo "
     "in on at under due being still almost nearly just really very too open pending unclear unknown needed blocking stuck"
 )
 # After `EDIT:` these speak of the message, not of what it says.

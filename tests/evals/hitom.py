@@ -7,10 +7,14 @@ are scored against `--answers` (else against the released labels) and always aga
 labels too, which contradict each other: see results/LABEL_ERRORS.md. Two systems that know less run
 through the same harness and the same database: `flat` answers with the truth, `no-nesting` with what
 the outermost person believes.
+
+`--extractor claude` has a model read the stories (any prose that tells one will do); whence its answers
+come says answering.py. A question about a story that was not read counts as answered wrong.
 """
 
 import hashlib
 import json
+import os
 import sys
 import tempfile
 import time
@@ -30,11 +34,15 @@ from engine.errors import Unknown
 from engine.events import Event
 from engine.server import Server
 from tests.evals import hitom_report as report
+from tests.evals.answering import KEY, Answering, Record, Replay, Requests
 from tests.evals.hitom_report import Answer, FileError, Row
 from tests.evals.hitom_stories import Extractor, Question, StoryError, template
 
-EXTRACTORS: Mapping[str, Extractor] = {"template": template}
-"""Who can read a story into events; one that uses a model is added here and scored the same way."""
+EXTRACTORS = ("template", "claude")
+"""Who can read a story into events: the benchmark's own grammar, or a model."""
+
+UNREAD = ""
+"""The answer to a question about a story that could not be read: never the right one."""
 
 type Opens = Callable[[str], Memory]
 """Opens the workspace of that name, with Hi-ToM's policy."""
@@ -62,23 +70,28 @@ def answers(
     *,
     extractor: Extractor = template,
     system: System = System.full,
-    watch: Callable[[Sequence[tuple[str, ...]]], Iterator[tuple[str, ...]]] = iter,
+    lenient: bool = False,
+    watch: Callable[[Sequence[str]], Iterator[str]] = iter,
 ) -> list[Answer]:
-    """What the system answers to each row, in their order. Raises FileError.
+    """What the system answers to each row, in their order; raises FileError for a story that cannot be
+    read, or, if `lenient`, answers UNREAD.
 
     Each distinct story is recorded once, in a workspace named after its events: to run again over
     the same database is to record nothing new.
     """
-    of_story: dict[tuple[str, ...], list[Row]] = {}
+    of_story: dict[str, list[Row]] = {}
     for row in rows:
-        of_story.setdefault(row.story, []).append(row)
+        of_story.setdefault(row.story_text, []).append(row)
     given: dict[int, Answer] = {}
     for story in watch(list(of_story)):
         asked = of_story[story]
         try:
-            events = extractor(asked[0].story_text)
+            events = extractor(story)
         except StoryError as problem:
-            raise FileError(f"Row {asked[0].number}: {problem}.") from None
+            if not lenient:
+                raise FileError(f"Row {asked[0].number}: {problem}.") from None
+            given |= {row.number: UNREAD for row in asked}
+            continue
         with opens(name_of(events)) as memory:
             for event in events:
                 memory.record(event)
@@ -96,6 +109,15 @@ def answer(memory: Memory, asked: Question, system: System = System.full) -> Ans
         return memory.believes(chain, asked.thing).value
     except Unknown:  # somebody or something that the story never brings in
         return None
+
+
+def model(how: Answering) -> Extractor:
+    """Claude, or what it once answered. Raises InvalidInput for a file that cannot be used."""
+    from extraction.claude import Model, connect  # seconds, which the grammar need not wait for
+    from tests.evals.hitom_claude import reader
+
+    client = connect(how.asking_key) if how.asking_key and not how.offline else None
+    return reader(Model(client, answers=how.answers(), wanted=how.wanted(), offline=how.offline))
 
 
 def name_of(events: Sequence[Event]) -> str:
@@ -145,14 +167,18 @@ def command(
     redis_url: Annotated[
         str | None, typer.Option(help="Use this FalkorDB instead of an embedded one.")
     ] = None,
+    record: Record = None,
+    replay: Replay = None,
+    requests: Requests = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Score the engine on Hi-ToM's questions.
 
     Exit status: 0 scored, whatever the score; 1 a file or the database is no good; 2 wrong usage.
     """
-    if extractor not in EXTRACTORS:
-        _refuse(f"--extractor: there is no {extractor!r}, only {', '.join(EXTRACTORS)}.")
+    how = Answering(os.environ.get(KEY), record, replay, requests)
+    if refused := how.refused(extractor, EXTRACTORS):
+        _refuse(refused)
     if state is not None and redis_url is not None:
         _refuse("--state and --redis-url name two databases: give one.")
     if audit is not None and ablation is not None:
@@ -168,15 +194,21 @@ def command(
             raise FileError(f"{data} has no labels to score against: give --answers.")
         with _database(state, redis_url) as opens:
             given = answers(
-                rows, opens, extractor=EXTRACTORS[extractor], system=system, watch=_progress
+                rows,
+                opens,
+                extractor=template if extractor == "template" else model(how),
+                system=system,
+                lenient=extractor != "template",
+                watch=_progress,
             )
         if audit is not None:
             audit.write_text(report.audit(rows, given), "utf-8")
-    except (FileError, StoryError, SecondOrderError, OSError) as problem:
+    except (FileError, SecondOrderError, OSError) as problem:
         _refuse(str(problem), 1)
     figures = scored(rows, given, right) | {
         "system": system.value,
         "extractor": extractor,
+        "unread": given.count(UNREAD),
         "against": answers_file.name if answers_file else "released labels",
         "seconds": round(time.monotonic() - begun, 1),
     }
@@ -200,7 +232,7 @@ def _database(state: Path | None, url: str | None) -> Iterator[Opens]:
             yield partial(Memory, state=where, policy="exit_order")
 
 
-def _progress(stories: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+def _progress(stories: Sequence[str]) -> Iterator[str]:
     """A bar on a terminal, and nothing anywhere else."""
     console = Console(stderr=True)
     yield from track(

@@ -57,11 +57,14 @@ class Row(NamedTuple):
     asked: Question
     labelled: bool
     label: Answer
+    prose: str = ""
 
     @property
     def story_text(self) -> str:
-        """The story as its numbered lines alone: the same for each way to prompt a model."""
-        return "\n".join(f"{number} {line}" for number, line in enumerate(self.story, 1))
+        """The story as its numbered lines alone: the same for each way to prompt a model; or as prose."""
+        return self.prose or "\n".join(
+            f"{number} {line}" for number, line in enumerate(self.story, 1)
+        )
 
 
 def read_rows(file: Path) -> list[Row]:
@@ -81,7 +84,7 @@ def _row(file: Path, number: int, row: _DataRow) -> Row:
     labelled = "answer" in row.model_fields_set
     return Row(
         number, row.sample_id, row.prompting_type, lines(row.story), row.question.strip(),
-        asked, labelled, row.answer,
+        asked, labelled, row.answer, "" if lines(row.story) else row.story.strip(),
     )  # fmt: skip
 
 

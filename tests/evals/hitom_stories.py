@@ -191,7 +191,11 @@ def template(story: str) -> list[Event]:
     A line is a second, and what happens within it a microsecond apart. Whoever enters a room is
     shown where everything in it is: the authors' code does that and the text never says so.
     """
-    told = sentences(story)
+    return events(sentences(story))
+
+
+def events(told: Sequence[Sentence]) -> list[Event]:
+    """The same of a story that somebody else has read into sentences; the one at n - 1 is line n."""
     return list(_events(told, dict.fromkeys(cast(told), "exposed")))
 
 

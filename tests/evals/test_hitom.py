@@ -512,7 +512,7 @@ def test_a_story_that_cannot_be_read_is_named(tmp_path: Path, state: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--extractor", "oracle"], "there is no 'oracle', only template"),
+        (["--extractor", "oracle"], "there is no 'oracle', only template, claude"),
         (["--audit", "x.md", "--ablation", "flat"], "leave --ablation out"),
         (["--state", "x", "--redis-url", "redis://localhost"], "give one"),
         (["--audit", "nowhere/x.md"], "no folder nowhere"),

@@ -242,6 +242,33 @@ DECIDES: list[tuple[str, list[Says]]] = [
     ("decision-42 is postponed by 3 days", [Says("decision-42", "postponed")]),
     ("decision-42: ignore that flag", [Says("decision-42", "ignore that flag")]),
     ("decision-42: error correction: on", [Says("decision-42", "error correction: on")]),
+    # whatever stands behind the key of a decision, and short values of a tracker's key
+    (
+        "decision-42: add a retry to the uploader",
+        [Says("decision-42", "add a retry to the uploader")],
+    ),
+    ("decision-42: the default is blue", [Says("decision-42", "the default is blue")]),
+    ("decision-42: Move the office to Lund", [Says("decision-42", "Move the office to Lund")]),
+    ("OPS-17: in progress", [Says("ops-17", "in progress")]),
+    ("OPS-17: In Progress", [Says("ops-17", "In Progress")]),
+    ("we decided to move the launch date to Friday", [Says("launch-date", "Friday")]),
+    ("we agreed to raise decision-42 to 40 seats", [Says("decision-42", "40 seats")]),
+    ("OPS-17: we roll back to the old build", [Says("ops-17", "we roll back to the old build")]),
+    ("OPS-17: no fix before the release", [Says("ops-17", "no fix before the release")]),
+    (
+        "OPS-17: fixed in the build from Tuesday",
+        [Says("ops-17", "fixed in the build from Tuesday")],
+    ),
+    ("bug-17: fixed", [Says("bug-17", "fixed")]),
+    ("refund_4411: pay half of it in cash", [Says("refund_4411", "pay half of it in cash")]),
+    ("OPS-17 is closed fixed", [Says("ops-17", "closed fixed")]),
+    ("budget-27 is $40k, finance put it in the sheet", [Says("budget-27", "$40k")]),
+    ("decision-42: approved :)", APPROVED),
+    ("decision-42: approved lol", APPROVED),
+    ("decision-42 is approved as well", APPROVED),
+    ("no, decision-42 is approved", APPROVED),
+    ("oh wait, decision-42 is approved", APPROVED),
+    ("told you.\n10:30 decision-42: approved", []),
 ]
 
 MENTIONS: list[tuple[str, list[Says]]] = [
@@ -258,6 +285,9 @@ MENTIONS: list[tuple[str, list[Says]]] = [
     ("decision-42 was approved yesterday", MENTIONED),
     ("<@U2> told me decision-42 is approved", MENTIONED),
     ("the client told me that decision-42 is approved", MENTIONED),
+    ("I was told decision-42 is approved", MENTIONED),
+    ("heard from <@U2> that decision-42 is approved", MENTIONED),
+    ("je crois que decision-42 est approved", MENTIONED),
     ("told <@U1> decision-42 is approved", [Says("decision-42", "approved", "U1")]),
     ("told <@U1> that decision-42 is approved", [Says("decision-42", "approved", "U1")]),
     ("I’ve told <@U1> that decision-42 was approved", [Says("decision-42", "approved", "U1")]),
@@ -293,6 +323,42 @@ IN_WORDS: list[tuple[str, list[Says]]] = [
     ("we decided x is out. we agreed y is in.", [Says("1", "x is out"), Says("1b2", "y is in")]),
     ("decision: " + "yes " * 49 + "end", [Says("1", "yes " * 49 + "end")]),
     ("decision: " + "yes " * 50 + "end", []),
+    # as scribes write for a meeting's bot, and as minutes put it
+    ("RESOLVED: publish the draft as a note", [Says("1", "publish the draft as a note")]),
+    ("RESOLUTION: publish the draft", [Says("1", "publish the draft")]),
+    ("AGREED: meet on Tuesdays instead", [Says("1", "meet on Tuesdays instead")]),
+    ("#agreed ship without search", [Says("1", "ship without search")]),
+    ("it was decided that interns get laptops", [Says("1", "interns get laptops")]),
+    ("Resolved: the printer works again", []),
+    ("resolution: restarted the server", []),
+    ("RESOLVED: fixed", []),
+    ("PROPOSED: publish the draft", []),
+    ("PROPOSED RESOLUTION: publish the draft", []),
+    ("ACTION: Maya to publish the draft", []),
+    ("#action Maya to publish the draft", []),
+    ("Maya: we decided to publish the draft", []),
+    ("[10:32] maya: we decided to publish", []),
+    ("10:32 <maya> we decided to publish", []),
+    # when, where and how are no part of it
+    ("we decided early on to use Postgres", [Says("1", "use Postgres")]),
+    ("we agreed at the meeting that interns get laptops", [Says("1", "interns get laptops")]),
+    ("we decided as a group to stop", [Says("1", "stop")]),
+    # a form without content
+    ("we decided not to", []),
+    ("we agreed to:", []),
+    ("we decided the following:", []),
+    ("we decided on a date", []),
+    ("we agreed on the color", []),
+    ("we decided against it", []),
+    ("we decided to do that", []),
+    ("we decided to look into it", []),
+    ("we agreed to revisit this in May", []),
+    ("we agreed to postpone the decision", []),
+    ("we agreed we need more time", []),
+    ("iirc we decided to use Postgres", []),
+    ("pretty sure we agreed to use Postgres", []),
+    ("had we decided to use Postgres, this would work", []),
+    ("decision: maya will decide", []),
     # a key or an alias beside it binds
     ("we decided to reject decision-42", [Says("decision-42", "rejected")]),
     ("decision: ship friday (decision-42)", [Says("decision-42", "ship friday")]),
@@ -538,6 +604,66 @@ NOTHING = [
     "`timeout` is now 5",
     "launch dates: approved",
     "pre-launch date: approved",
+    # a ticket's title, and what is said while it is worked on
+    "OPS-17: Add a retry to the uploader",
+    "OPS-17: refactor the uploader",
+    "OPS-17: Login page broken on Safari",
+    "OPS-17: login page is broken on safari",
+    "OPS-17: ログイン画面が正しく表示されない問題",
+    "OPS-17: Fixed crash on start",
+    "bug-17945: the sum is wrong for long vectors",
+    "gh-17: fix the crash in the parser",
+    "[OPS-17] status changed from Open to Closed",
+    "Fixes OPS-17: crash on empty input",
+    "today: OPS-17: refactor the parser",
+    "OPS-17: writing tests",
+    "OPS-17: works for me",
+    "OPS-17: code review",
+    "OPS-17: ready for review",
+    "OPS-17: PR is up",
+    "OPS-17: P1",
+    "OPS-17: 5 points",
+    "OPS-17: duplicate of OPS-18",
+    "OPS-17: yes, I saw that",
+    # said to somebody whose name looks like a key, and other lines with a colon
+    "jack_12: the build is green again",
+    "user_42: hello there",
+    "refund_4411: asked Maya about it",
+    "worker-3: started",
+    "error-500: internal server error",
+    "option-1: use Postgres",
+    "exercise-5: solve for x",
+    "route-66: closed",
+    "launch date: see the thread",
+    "decision-42: details below",
+    "decision-42: notes attached",
+    # a way through things
+    "OPS-17 -> OPS-18",
+    "decision-42 -> decision-43 -> decision-44",
+    "decision-42 -> retries -> done",
+    # a program, and notes about one
+    "OPS-17: socket: no lock",
+    "OPS-17: close() is slow",
+    "OPS-17: Fixed :mod:`asyncio`",
+    "OPS-17: IDLE -- no more leaks",
+    "dbus-1: fix the notifications",
+    "DAY_1: Final[int]",
+    "image_24: Optional[str] = None",
+    'RED_2 = "#ffa198"',
+    "call_516(0, 7) = 0",
+    "df_2 = df.filter(x)",
+    "retry_3 = retry_2 + 1",
+    'conf_1 = {"a": 1}',
+    "incident-7: root cause unknown, digging",
+    "&lt;maya&gt; decision-42: approved",
+    "[10:32] &lt;maya&gt; decision-42: approved",
+    "yeah right, decision-42 is approved",
+    "decision-42 is fixed in theory",
+    "suppose decision-42 is approved",
+    "launch date: the venue is booked",
+    # the line was broken by a program: where the value ends is in the next one
+    "after a long and friendly discussion we decided to remove\n the old names of the modules",
+    "decision-42: everybody who was at the meeting gets one of\nthe new chairs",
     # left open, or not yet
     "decision-42: blue or green",
     "decision-42: either blue or green",
@@ -602,6 +728,17 @@ def test_nothing_in_one_line_leaves_the_next_line_alone(text: str) -> None:
         ("update: still waiting on legal", "T2", []),
         ("update: rejected?", "T2", []),
         ("update: I spoke to legal", "T2", []),
+        ("this is now CLOSED FIXED", "T2", [Says("decision-42", "CLOSED FIXED")]),
+        ("ok, it's now live :tada:", "T2", [Says("decision-42", "live")]),
+        ("it has been merged", "T2", [Says("decision-42", "merged")]),
+        ("it's now cancelled", "T1", [Says("decided-T1-1", "cancelled")]),
+        ("this is now closed", None, []),
+        ("this is now closed?", "T2", []),
+        ("it's now closed if you agree", "T2", []),
+        ("this is now a mess", "T2", []),
+        ("it's been a while", "T2", []),
+        ("this is fixed", "T2", []),
+        ("OPS-3? this is now closed", "T2", []),
         ("ship monday", "T1", []),
         ("update: ship monday", "T3", []),
         ("update: ship monday", None, []),
@@ -717,6 +854,27 @@ def test_only_the_same_key_is_the_same_entity(a: str, b: str, same: bool) -> Non
     assert re.fullmatch(r"[A-Za-z0-9_-]+", entity_id(a))
 
 
+def test_a_key_may_be_another_entitys_alias() -> None:
+    one = Known(id="e1", name="the login bug", aliases=("OPS-17",))
+    w = window("OPS-17: fixed").model_copy(update={"entities": (one,)})
+    assert [(s.entity, s.name) for s in RULES.extract(w)] == [("e1", "the login bug")]
+    twice = (one, Known(id="e2", name="another bug", aliases=("OPS-17",)))
+    assert RULES.extract(w.model_copy(update={"entities": twice})) == []
+
+
+def test_somebody_whose_name_looks_like_a_key_is_no_entity() -> None:
+    w = window("bob-77: approved, and jo_9 is live")
+    people = PEOPLE | {"U7": "bob-77", "jo_9": "Jo"}
+    assert [s.entity for s in RULES.extract(w)] == ["bob-77", "jo_9"]
+    assert RULES.extract(w.model_copy(update={"people": people})) == []
+
+
+@pytest.mark.parametrize("id", ["U1", "maya.k", "u-1", "12_3"])
+def test_a_mention_may_hold_any_id(id: str) -> None:
+    w = window(f"told <@{id}> that decision-42 is approved")
+    assert [s.about for s in RULES.extract(w.model_copy(update={"people": {id: "Maya"}}))] == [id]
+
+
 def test_an_alias_two_entities_claim_binds_nothing() -> None:
     twice = (*ENTITIES, Known(id="other", name="other", aliases=("launch date",)))
     w = window("launch date: 9 December").model_copy(update={"entities": twice})
@@ -799,6 +957,12 @@ HOSTILE = {
     "alternatives": "decision-42: " + "a or " * (N // 5),
     "regrets": "decision-42: a" + ", never mind" * (N // 12),
     "ors": "decision-42: if you have any " * (N // 29),
+    "clauses": "OPS-17: " + "the a " * (N // 6),
+    "titles": "OPS-17: add b " * (N // 14),
+    "meetings": "we decided at the " * (N // 18),
+    "calls in code": "df_2 = " + "a(" * (N // 2),
+    "smiles": "decision-42: a" + " :)" * (N // 3),
+    "logs": "[10:32] <a" * (N // 10),
 }
 
 
