@@ -19,16 +19,17 @@ from pydantic import BaseModel
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bot import doctor, questions, render
+from bot import backlog, doctor, questions, render
 from bot.adapters import exports
 from bot.adapters.console import HELP, Console, Quit
-from bot.app import Bot, Rules, replay
+from bot.app import Bot, Rules, begin_replay, end_replay, replay
 from bot.chat import Command, Message, Workspace
+from bot.inbox import Inbox, Pace, reconsider
 from bot.perception import Crowds
 from config.settings import BadSetting, Settings, load
 from engine import InvalidInput, Memory, PersonInfo, SecondOrderError, UnknownPerson, workspaces
-from engine.beliefs import ErrorBody, Failure
-from extraction import rules, words
+from engine.beliefs import ErrorBody, Failure, Standing
+from extraction import Extractor, rules, words
 
 ACME = Path(__file__).resolve().parent.parent / "examples" / "acme" / "workspace"
 
@@ -95,20 +96,28 @@ DEMO = (
 def replay_command(
     export: Annotated[Path, typer.Argument(help="A Slack or Discord export: a folder or a file.")],
     state: State = None,
+    model: Annotated[
+        bool,
+        typer.Option(
+            "--model", help="Have Claude read it as well; without this, nothing leaves the machine."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Read a workspace's own history into the memory; reading it again changes nothing."""
     with _answering(as_json):
         settings = _settings()
+        if model and not settings.anthropic_api_key:
+            raise InvalidInput("--model needs a key: set SECONDORDER_ANTHROPIC_API_KEY.")
         with _progress("Reading") as progress:
             workspace = exports.read(export, progress)
         with _memory(settings, state, workspace.id) as memory:
             with _progress("Remembering") as progress:
-                replay(_bot(memory, settings), workspace, progress)
+                left = _replay(memory, settings, workspace, progress, model)
             standing = questions.standing(memory)
             unread = [one.model_dump() for one in workspace.unread]
             if as_json:
-                counts = standing.model_dump(exclude={"workspace"})
+                counts = standing.model_dump(exclude={"workspace", "inbox"})
                 _print_json(
                     counts
                     | {
@@ -126,6 +135,31 @@ def replay_command(
                 _warn(f"Not read: {one.file}: {one.why}")
             if len(workspace.unread) > 20:
                 _warn(f"… and {len(workspace.unread) - 20} more; --json lists them all.")
+            if left:
+                _warn(f"{left} messages wait to be read; the same command goes on with them.")
+
+
+def _replay(
+    memory: Memory,
+    settings: Settings,
+    workspace: Workspace,
+    progress: Callable[[int, int], None],
+    model: bool,
+) -> int:
+    """How many messages could not be read yet."""
+    if not model:
+        replay(_bot(memory, settings), workspace, progress)
+        return 0
+    bot, total = _bot(memory, settings, model=True), len(workspace.heard)
+    begin_replay(bot, workspace)
+    at_once = _pace(settings)._replace(grace=0.0, quiet=0.0, patience=0.0)
+    inbox = Inbox(memory, bot, at_once)
+    try:
+        left = inbox.take_in(workspace.heard, lambda done: progress(done, total))
+    finally:
+        inbox.close()
+    end_replay(bot)
+    return left
 
 
 def _changes(memory: Memory) -> int:
@@ -151,7 +185,11 @@ def ask_command(
             if as_json:
                 _print_model(answer)
             else:
-                _print(render.text(render.page(answer, _style(memory, person))))
+                style = _style(memory, person)
+                page = render.page(answer, style)
+                if not isinstance(answer, Standing):  # which says so itself
+                    page = render.behind(page, backlog.behind(memory), style)
+                _print(render.text(page))
 
 
 @app.command("status")
@@ -165,6 +203,54 @@ def status_command(state: State = None, workspace: Which = None, as_json: Json =
                 _print_model(standing)
             else:
                 _print(render.text(render.page(standing, _style(memory, None))))
+
+
+@app.command("retry")
+def retry_command(
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Which messages, by key (default: all).")
+    ] = None,
+    state: State = None,
+    workspace: Which = None,
+    as_json: Json = False,
+) -> None:
+    """Have messages that were set aside read again; `status` names them."""
+    with _answering(as_json):
+        settings = _settings()
+        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
+            number = backlog.put_back(memory, keys or ())
+            if as_json:
+                _print_json({"retried": number})
+            elif number:
+                _print(f"{number} {'message is' if number == 1 else 'messages are'} read again.")
+            else:
+                _print("Nothing of that was set aside.")
+
+
+@app.command("review")
+def review_command(
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge them once more, as things stand now.")
+    ] = False,
+    state: State = None,
+    workspace: Which = None,
+    as_json: Json = False,
+) -> None:
+    """Show what was read and is not believed, with the reasons."""
+    with _answering(as_json):
+        settings = _settings()
+        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
+            believed = 0
+            if again:
+                bot = _bot(memory, settings)
+                bot.begin_anew()
+                believed = reconsider(memory, bot)
+            left = questions.standing(memory).inbox.review
+            if as_json:
+                shown = [one.model_dump(mode="json") for one in left]
+                _print_json({"believed": believed, "review": shown})
+            else:
+                _print(render.text(render.review(left, believed, _style(memory, None))))
 
 
 @app.command("doctor")
@@ -192,14 +278,48 @@ def _settings() -> Settings:
     return settings
 
 
-def _bot(memory: Memory, settings: Settings) -> Bot:
+def _bot(memory: Memory, settings: Settings, *, model: bool = False) -> Bot:
+    team = Rules(frozenset(settings.apps), _crowds(settings), settings.quotes)
+    reads = _rules(settings)
+    return Bot(memory, _claude(memory, settings, reads) if model else reads, team)
+
+
+def _claude(memory: Memory, settings: Settings, reads: rules.Rules) -> Extractor:
+    from extraction.claude import claude  # seconds, which those without it need not wait for
+
+    return claude(
+        settings.anthropic_api_key,
+        base_url=settings.anthropic_url,
+        sort_model=settings.sort_model,
+        read_model=settings.read_model,
+        prices=settings.model_prices,
+        cap=settings.daily_cap,
+        so_far=backlog.spent_on(memory, datetime.now(UTC).date()),
+        recorder=backlog.recorder(memory),
+        rules=reads,
+        scribes=None,  # the bot judges what they report itself: it knows which programs may speak
+        answers=backlog.Answered(memory),
+    )
+
+
+def _rules(settings: Settings) -> rules.Rules:
     stop = (*words.STOP, *settings.stop_words)
     settled = {
         language: (*words.SETTLED.get(language, ()), *settings.settled_words.get(language, ()))
         for language in {*words.SETTLED, *settings.settled_words}
     }
-    team = Rules(frozenset(settings.apps), _crowds(settings), settings.quotes)
-    return Bot(memory, rules.Rules(stop=stop, settled=settled), team)
+    return rules.Rules(stop=stop, settled=settled)
+
+
+def _pace(settings: Settings) -> Pace:
+    return Pace(
+        grace=settings.grace,
+        quiet=settings.quiet,
+        patience=settings.patience,
+        readers=settings.readers,
+        tries=settings.tries,
+        most=settings.waiting,
+    )
 
 
 def _crowds(settings: Settings) -> Crowds:

@@ -4,11 +4,12 @@ It refuses to know any platform's field names, and what a message means. Ids are
 own; times are UTC. Membership is reported in the engine's own words, as `Enter` and `Exit`.
 """
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from bot.pages import Page
 from engine.events import Enter, Exit, Moment
 
 
@@ -54,8 +55,13 @@ class Message(_Frozen):
     it belongs to (the root's own `ts` on the root itself); `broadcast`: a reply shown to the whole
     room. `app`: the program that posted it (its name or id), None for a person; `app_ids`: every id it
     has; `posing`: its name was chosen with the post, as a webhook can. `system`: a line
-    the platform wrote (join, topic, pin): nobody stated it. `removed`: a tombstone.
-    `reactions`: name of the reaction (no skin tone) to the people who gave it.
+    the platform wrote (join, topic, pin): nobody stated it. `removed`: it was deleted, and `gone`
+    when, where that is known (a tombstone in an export does not say). `reactions`: name of the
+    reaction (no skin tone) to the people who gave it, where the platform does not say when.
+
+    An edit is the message as it reads now, with `edited`; a deletion is the message with `removed`.
+    Both have its own `ts` and `at`. Whoever reports an edit knows that the text changed: a link's
+    preview or a counter is none.
     """
 
     room: str
@@ -72,18 +78,124 @@ class Message(_Frozen):
     posing: bool = False
     system: bool = False
     removed: bool = False
+    gone: Moment | None = None
     forwarded: bool = False
     link: str | None = None
 
 
+class Reaction(_Frozen):
+    """Somebody reacted to the message `ts` of a room, or (`removed`) took the reaction back, at `at`.
+
+    `name` as the platform gives it, with its skin tone: somebody may give the same one in two of
+    them, and take one back.
+    """
+
+    room: str
+    ts: str
+    at: Moment
+    who: str
+    name: str
+    removed: bool = False
+
+
 class Command(_Frozen):
-    """Somebody asks: `name` without its slash, `text` as typed, `room` where it was typed."""
+    """Somebody asks: `name` without its slash, `text` as typed, `room` where it was typed.
+
+    `ts`: the message it is about, or that asks it, None where no message does (a slash command).
+    `thread`: the thread of that message, None outside threads.
+    """
 
     name: str
     text: str
     who: str
     room: str
     at: Moment
+    ts: str | None = None
+    thread: str | None = None
+
+
+class Press(_Frozen):
+    """Somebody pressed a button of a page: its `action` and `value` as they were given.
+
+    `ts`: the message that shows it, None where only the presser saw it.
+    """
+
+    action: str
+    value: str
+    who: str
+    room: str
+    at: Moment
+    ts: str | None = None
+
+
+class Place(_Frozen):
+    """Where something is posted: a room, or a thread of it."""
+
+    room: str
+    thread: str | None = None
+
+
+class Sent(_Frozen):
+    """What was posted, as the platform has it."""
+
+    room: str
+    ts: str
+    at: Moment
+    link: str | None = None
+
+
+class Reply(_Frozen):
+    """What is answered. `aloud`: everybody in the room sees it, else only who asked. `instead`: it
+    takes the place of the page with the pressed button."""
+
+    page: Page
+    aloud: bool = False
+    instead: bool = False
+
+
+class NotSent(Exception):
+    """It was certainly not posted, and why, in one sentence; `later`: in so many seconds it may be."""
+
+    def __init__(self, why: str, later: float | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.later = later
+
+
+class PerhapsSent(Exception):
+    """No answer came: it may have been posted, or not."""
+
+
+class Desk(Protocol):
+    """Who answers what the chat brings. Both return within a second, and never raise."""
+
+    async def ask(self, command: Command) -> Reply: ...
+
+    async def press(self, press: Press) -> Reply | None: ...
+
+    async def home(self, person: str) -> Page: ...
+
+
+class Chat(Protocol):
+    """Where things are said; `post` raises NotSent or PerhapsSent."""
+
+    async def post(self, where: Place, page: Page, key: str, mentions: Sequence[str] = ()) -> Sent:
+        """Posts a page, naming people so that they are told; `key` names the post, and is found with
+        it."""
+        ...
+
+    async def find(self, where: Place, key: str, since: Moment) -> Sent | None:
+        """The post with that key, if there is one since then; raises NotSent where that cannot be
+        looked up now."""
+        ...
+
+    async def direct(self, person: str) -> str:
+        """The conversation between one person and us; raises NotSent."""
+        ...
+
+    async def show_home(self, person: str, page: Page) -> None:
+        """Shows a person their own page, where the platform has such a place."""
+        ...
 
 
 class Unread(_Frozen):
@@ -107,19 +219,28 @@ class Workspace(_Frozen):
     unread: tuple[Unread, ...] = ()
 
 
-type Heard = Message | Command | Enter | Exit
+type Heard = Message | Reaction | Command | Enter | Exit
 
 Workspace.model_rebuild()
 
 __all__ = [
+    "Chat",
     "Command",
+    "Desk",
     "Edit",
     "Enter",
     "Exit",
     "Heard",
     "Message",
+    "NotSent",
+    "PerhapsSent",
     "Person",
+    "Place",
+    "Press",
+    "Reaction",
+    "Reply",
     "Room",
+    "Sent",
     "Unread",
     "Workspace",
 ]

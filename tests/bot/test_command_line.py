@@ -10,14 +10,24 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from typer.testing import CliRunner
 
+from bot import backlog
 from bot.__main__ import app
+from bot.app import Bot
+from bot.chat import Message
+from bot.inbox import Inbox, stored
+from engine import Memory, PersonInfo
+from engine.rules import to_micros
 from engine.server import Server
+from extraction import Statement
+from extraction.gate import Held
+from extraction.rules import Rules
 from tests.bot.exports_builders import as_folder, as_zip, channel, line, slack, user
 
 ROOT = Path(__file__).parents[2]
@@ -306,6 +316,9 @@ def test_a_folder_is_named_by_option_or_by_setting(
 def test_the_status_is_json_where_asked(served: Path, replayed: Ended) -> None:
     assert run("status", "--state", served, "--json").json == {
         "workspace": "T1", "people": 3, "rooms": 2, "messages": 5, "statements": 4, "entities": 3,
+        "inbox": {
+            "waiting": 0, "oldest": None, "behind": None, "aside": [], "review": [], "spent": [],
+        },
     }  # fmt: skip
 
 
@@ -468,3 +481,60 @@ def test_ctrl_c_ends_it_without_a_traceback() -> None:
             status = process.wait(60)
         assert "Traceback" not in err
         assert status in (0, 1, 130)
+
+
+def test_what_waits_and_what_failed_is_said_and_can_be_tried_again(tmp_path: Path) -> None:
+    at = datetime(2026, 11, 30, 9, tzinfo=UTC)
+    sent = [
+        Message(room="C1", ts=f"{n}.5", at=at, author="U1", text=f"decision-{n}: secret-{n}")
+        for n in (1, 2)
+    ]
+    with Server(tmp_path), Memory("T1", state=tmp_path) as memory:
+        memory.describe([PersonInfo("U1", "ann")], [("C1", "plans", "public")])
+        inbox, queue = Inbox(memory, Bot(memory, Rules())), memory.queue()
+        for one in sent:
+            inbox.put(one, at)
+        queue.hold(60)
+        queue.set_aside(stored(sent[0], at), "It was refused.", 0)
+        queue.let_go()
+        queue.fall_behind("The key is not accepted.", to_micros(at))
+
+        said = run("status", "--state", tmp_path).out
+        assert "1 message, the oldest since 30 Nov 2026 09:00" in said
+        assert "C1/1.5/message in #plans, 30 Nov 2026 09:00: It was refused." in said
+        assert "Reading is behind since 30 Nov 2026 09:00: the key is not accepted." in said
+        assert "secret" not in said
+        asked = run("ask", "--state", tmp_path, "--as", "ann", "/mymind")
+        assert "Reading is behind since 30 Nov 2026 09:00: the key is not accepted." in asked.out
+        inboxes = run("status", "--state", tmp_path, "--json").json["inbox"]
+        assert (inboxes["waiting"], len(inboxes["aside"])) == (1, 1)
+
+        assert run("retry", "--state", tmp_path, "C1/nothing").out == (
+            "Nothing of that was set aside.\n"
+        )
+        assert run("retry", "--state", tmp_path).out == "1 message is read again.\n"
+        assert run("retry", "--state", tmp_path, "--json").json == {"retried": 0}
+        assert run("status", "--state", tmp_path, "--json").json["inbox"]["waiting"] == 2
+
+
+def test_what_is_not_believed_is_listed_and_judged_again(tmp_path: Path) -> None:
+    at = datetime(2026, 11, 30, 9, tzinfo=UTC)
+    text = "told <@U2> that decision-1 is approved"
+    said = Message(room="C1", ts="1.5", at=at, author="U1", text=text)
+    told = Statement(
+        kind="report", message="C1-1.5", speaker="U1", about="U2", entity="decision-1",
+        name="decision-1", value="approved", decides=False, quote=text,
+    )  # fmt: skip
+    held = [Held(statement=told, reason="the person it is about is nobody here")]
+    with Server(tmp_path), Memory("T1", state=tmp_path) as memory:
+        memory.describe([PersonInfo("U1", "ann")], [("C1", "plans", "public")])
+        memory.record_all([], backlog.notes_of(said, held))
+
+        page = run("review", "--state", tmp_path).out
+        assert page.startswith("1 statement read but not believed.")
+        assert "decision-1: “approved” in #plans, 30 Nov 2026 09:00: the person it is about" in page
+        assert run("review", "--state", tmp_path, "--again", "--json").json["believed"] == 0
+        memory.describe([PersonInfo("U2", "bo")])
+        again = run("review", "--state", tmp_path, "--again").out
+        assert again == "0 statements read but not believed. 1 statement is believed now.\n"
+        assert memory.counts()["statements"] == 1

@@ -3,13 +3,14 @@
 The windows that a real bot builds are looked at, and those of a context alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from bot.app import Bot
-from bot.chat import Edit, Message, Person, Room
+from bot.app import Bot, Rules
+from bot.chat import Edit, Enter, Exit, Message, Person, Room
 from bot.context import Context, Spoken, message_id
 from engine import Memory, PersonInfo
 from extraction import Statement, Window, rules
@@ -223,6 +224,25 @@ class TestTheBotShowsNoMore:
         rooms = [one.room for one in memory.spoken() if one.entity == "decision-1"]
         assert rooms == ["secret", "secret"]
 
+    def test_a_guest_who_comes_narrows_what_is_shown_there_and_who_leaves_widens_it_again(
+        self, memory: Memory
+    ) -> None:
+        watched = Watched()
+        listening = Bot(memory, watched)
+        people = [*FULL, GUEST]
+        listening.meet(
+            [Person(id=one.id, name=one.name, guest=one.guest) for one in people], ROOMS, at(0)
+        )
+        for person in sorted(PUBLIC.members or ()):
+            listening.hear(Enter(id=f"in-{person}", at=at(-9), person=person, room="plans"))
+        listening.hear(message(1, OTHER, "decision-1: blue"))
+        listening.hear(message(2))
+        listening.hear(Enter(id="come", at=at(3), person="gus", room="plans"))
+        listening.hear(message(4))
+        listening.hear(Exit(id="go", at=at(5), person="gus", room="plans"))
+        listening.hear(message(6))
+        assert [sorted(watched.known(n)) for n in (2, 4, 6)] == [["decision-1"], [], ["decision-1"]]
+
     def test_an_edit_is_known_from_its_own_moment_on(self, memory: Memory) -> None:
         watched = Watched()
         listening = bot(memory, watched)
@@ -242,3 +262,129 @@ class TestTheBotShowsNoMore:
         assert watched.known(20) == {"decision-1": ("blue",)}
         assert watched.known(5) == {}
         assert len(memory.spoken()) == 1
+
+
+class Together(Watched):
+    windowed = True
+
+
+def read_together(
+    memory: Memory, *messages: Message, context: Sequence[Message] = (), team: Rules | None = None
+) -> list[list[str]]:
+    """The texts of each window, in brackets what is context."""
+    made = Bot(memory, Together(), team)
+    made.meet([Person(id=one.id, name=one.name) for one in FULL], ROOMS)
+    windows = made.windows(messages, context)
+    return [[f"[{p.text}]" if p.context else p.text for p in one.passages] for one in windows]
+
+
+class TestWindows:
+    def test_a_rooms_own_talk_is_read_in_bursts_and_a_thread_by_itself(
+        self, memory: Memory
+    ) -> None:
+        found = read_together(
+            memory,
+            message(0, text="a"),
+            message(5, text="b"),
+            message(7, SECRET, text="s"),
+            message(8, text="a1", thread="0"),
+            message(605, text="c"),
+            message(1206, text="d"),
+            message(90_000, text="a2", thread="0"),
+        )
+        assert found == [
+            ["a", "b", "c"],
+            ["s"],
+            ["[a]", "a1", "a2"],
+            ["[a]", "[b]", "[c]", "d"],
+        ]
+
+    def test_a_window_holds_up_to_twenty_and_shows_as_many_before_them(
+        self, memory: Memory
+    ) -> None:
+        talk = [message(n, text=str(n)) for n in range(45)]
+        first, second, third = read_together(memory, *reversed(talk))
+        assert first == [str(n) for n in range(20)]
+        assert second == [*(f"[{n}]" for n in range(20)), *(str(n) for n in range(20, 40))]
+        assert third == [*(f"[{n}]" for n in range(20, 40)), *(str(n) for n in range(40, 45))]
+
+    def test_earlier_messages_are_shown_of_the_same_conversation_only(self, memory: Memory) -> None:
+        root, other = message(0, text="root"), message(1, text="other")
+        earlier = [
+            root,
+            other,
+            message(2, SECRET, text="secret"),
+            message(3, text="reply", thread="0"),
+            message(4, text="elsewhere", thread="1"),
+            message(99, text="later", thread="0"),
+        ]
+        reply = message(50, text="now", thread="0")
+        assert read_together(memory, reply, context=earlier) == [["[root]", "[reply]", "now"]]
+
+    def test_an_edit_is_read_without_the_version_it_edits(self, memory: Memory) -> None:
+        old = message(1, text="old")
+        new = message(1, text="new", edited=Edit(at=at(99), by="ann"))
+        assert read_together(memory, new, context=[old]) == [["new"]]
+
+    @pytest.mark.parametrize(
+        "mute",
+        [
+            {"system": True},
+            {"removed": True},
+            {"forwarded": True},
+            {"app": "jira"},
+            {"app": "build", "posing": True},
+            {"author": None},
+        ],
+    )
+    def test_nobodys_words_are_not_read(self, memory: Memory, mute: dict[str, Any]) -> None:
+        team = Rules(apps=frozenset({"build"}))
+        one = message(1, text="mute", **mute)
+        shown = [] if {"system", "removed", "forwarded"} & mute.keys() else ["[mute]"]
+        found = read_together(memory, one, message(2, text="hi"), team=team)
+        assert found == [[*shown, "hi"]]
+        assert read_together(memory, one, team=team) == []
+
+    def test_a_named_program_is_read_as_itself(self, memory: Memory) -> None:
+        made = Bot(memory, Together(), Rules(apps=frozenset({"build"})))
+        before = memory.people()
+        [window] = made.windows([message(1, app="build")])
+        assert [(p.author, p.app) for p in window.passages] == [("app-build", False)]
+        assert memory.people() == before
+
+    def test_one_by_one_there_is_a_window_for_each(self, memory: Memory) -> None:
+        made = Bot(memory, Watched())
+        windows = made.windows([message(1), message(2)], [message(0)])
+        assert [len(one.passages) for one in windows] == [1, 1]
+
+    def test_a_window_knows_what_was_known_before_its_first_message_and_nothing_private(
+        self, memory: Memory
+    ) -> None:
+        made = bot(memory, Together())
+        for heard in TestTheBotShowsNoMore.SAID:
+            made.apply(heard, made.read(made.windows([heard])[0]).statements.get(
+                message_id(heard.room, heard.ts), ()))  # fmt: skip
+        [window] = made.windows([message(8), message(9)])
+        assert {one.id: one.values for one in window.entities} == {"decision-2": ("red",)}
+        [early] = made.windows([message(1.5), message(9)])
+        assert early.entities == ()
+
+    def test_what_is_learnt_later_does_not_change_a_window(self, memory: Memory) -> None:
+        made = bot(memory, Together())
+        [window] = made.windows([message(8)])
+        people = dict(window.people)
+        made.meet([Person(id="new", name="New")], [])
+        assert window.people == people
+
+    def test_what_is_not_believed_is_held(self, memory: Memory) -> None:
+        class Invents(Together):
+            def extract(self, window: Window) -> list[Statement]:
+                [one] = self._rules.extract(window)
+                return [one, one.model_copy(update={"quote": "I never wrote that"})]
+
+        made = Bot(memory, Invents())
+        made.meet([Person(id=one.id, name=one.name) for one in FULL], ROOMS)
+        [window] = made.windows([message(1, text="decision-1: blue")])
+        reading = made.read(window)
+        assert [len(some) for some in reading.statements.values()] == [1]
+        assert [one.statement.quote for one in reading.held] == ["I never wrote that"]

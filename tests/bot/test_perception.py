@@ -13,7 +13,7 @@ import pytest
 
 from bot import perception
 from bot.chat import Edit, Message, Room
-from bot.perception import Crowds, Line, acknowledged, engagements, events
+from bot.perception import Crowds, Line, Said, engagements, events
 from engine import Memory
 from engine.events import Enter, Event, Notice, Report, Retract, Say, Tell
 from extraction import Statement
@@ -86,7 +86,16 @@ def line(
     edited = more.get("edited")
     when = at(edited) if isinstance(edited, int | float) else at(seconds)
     made = perception.line(message(seconds, by, **more), mentions, ())  # type: ignore[arg-type]
-    return made if said is None else made._replace(said=((said, when),))
+    return made if said is None else made._replace(said=(Said(said, when),))
+
+
+def acknowledged(
+    heard: Message, made: Iterable[Say | Tell | Report], people: frozenset[str]
+) -> list[Notice]:
+    """What the reactions shown with a message say."""
+    wrote = perception.line(heard, (), made, people)
+    found = engagements([wrote], PLANS.model_copy(update={"id": heard.room}), people)
+    return [one for one in found if isinstance(one, Notice) and one.grade == "acknowledged"]
 
 
 def seen(
@@ -527,7 +536,7 @@ class TestEngagementsArePure:
             roots += [when] if thread is None else []
             if edits and wrote.said and pick.random() < 0.3:
                 later = when + pick.choice([90.0, 900.0, 9000.0])
-                lines.append(wrote._replace(said=((f"e{i}-v", at(later)),), edited=at(later)))
+                lines.append(wrote._replace(said=(Said(f"e{i}-v", at(later)),), edited=at(later)))
             if wrote.said and pick.random() < 0.1:
                 lines.append(wrote._replace(author=None, said=(), removed=True))
         return lines
@@ -573,10 +582,10 @@ def hear(memory: Memory, *heard: tuple[Message, Say | None]) -> None:
     people = PEOPLE | {p.id for p in memory.people()}
     for one, said in heard:
         made = [] if said is None else [said]
-        shown: list[Event] = [*made, *acknowledged(one, made, people)]
+        shown: list[Event] = [*made]
         for event in shown:
             memory.record(event)
-        lines.append(perception.line(one, (), made))
+        lines.append(perception.line(one, (), made, people))
     for sign in engagements(lines, PLANS, people):
         memory.record(sign)
 

@@ -234,6 +234,8 @@ def test_an_unknown_decision_brings_the_nearest_readable_ones(ask: Ask) -> None:
         ("explain", r"Say it like this: /explain @person decision\."),
         ("common-ground", r"Say it like this: /common-ground @a @b\."),
         ("decide", "A decision is made in a room"),
+        ("same", "What a name means is said in a room"),
+        ("different", r"Say it like this: /different the big launch = decision-42\."),
     ],
 )
 def test_an_empty_question_is_told_the_form(ask: Ask, name: str, form: str) -> None:
@@ -275,7 +277,7 @@ def test_nonsense_gets_an_answer_or_one_short_sentence(ask: Ask, filled: Memory,
                 ask(name, typed, who=who)
             except SecondOrderError as error:
                 said = error.message
-            assert said or name in ("misinformed", "mymind", "status")
+            assert said or name in ("misinformed", "mymind", "names", "status")
             assert len(said) < 400
             assert said.isprintable()
     assert len(filled.entities()) == 4

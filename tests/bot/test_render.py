@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot import questions, render
-from bot.render import Line, Page, Style
+from bot.pages import Line, Page
+from bot.render import Style
 from engine.beliefs import (
     Announcement,
     Change,
@@ -24,6 +25,10 @@ from engine.beliefs import (
     Mind,
     Misinformed,
     Mistaken,
+    Named,
+    Names,
+    Naming,
+    Perhaps,
     PersonStatus,
     Plan,
     Post,
@@ -32,6 +37,8 @@ from engine.beliefs import (
     Recorded,
     Ref,
     Shared,
+    Slot,
+    Slots,
     Standing,
     Status,
     Step,
@@ -74,7 +81,8 @@ class Cast:
         return WhoKnows(
             entity=self.ref, value=self.text, disputed=disputed, decided=self.evidence,
             rivals=(change,) * disputed, people=tuple(map(self.person, statuses)),
-            wrong_about_others=(self.wrong,) * wrong,
+            wrong_about_others=(self.wrong,) * wrong, related=(self.ref,) * wrong,
+            perhaps=(self.perhaps(),) * wrong,
         )  # fmt: skip
 
     def misinformed(self, beliefs: int, wrong: int = 0) -> Misinformed:
@@ -119,6 +127,22 @@ class Cast:
         one = Shared(entity=self.ref, value=self.text, evidence=self.evidence)
         return CommonGround(people=(self.ref, self.ref), shared=(one,) * shared)
 
+    def perhaps(self) -> Perhaps:
+        return Perhaps(name=self.text, entity=self.ref, like=(self.ref,), room=self.ref, at=AT)
+
+    def names(self, asked: int, confirmed: int) -> Names:
+        one = Naming(name=self.text, entity=self.ref, room=self.ref, at=AT)
+        return Names(asked=(self.perhaps(),) * asked, confirmed=(one,) * confirmed)
+
+    def named(self, same: bool, changed: bool) -> Named:
+        return Named(
+            name=self.text, entity=self.ref, same=same, changed=changed, rooms=(self.ref,) * changed
+        )
+
+    def slots(self, number: int) -> Slots:
+        slot = Slot(entity=self.ref, value=self.text, disputed=True, decided=self.evidence)
+        return Slots(subject=self.text, slots=(slot,) * number)
+
     def mind(self, *statuses: Status) -> Mind:
         holds = tuple(
             Holding(entity=self.ref, value=self.text, status=status, actual=self.text, since=AT, evidence=self.evidence)
@@ -138,6 +162,9 @@ class Cast:
             self.mind(*every * many),
             Standing(workspace="w", people=2, rooms=2, messages=2, statements=2, entities=2),
             Recorded(entity=self.ref, value=self.text, evidence=self.evidence),
+            self.slots(many),
+            self.names(many, many),
+            *(self.named(same, changed) for same in (True, False) for changed in (True, False)),
         ]
 
     def history(self, many: int = 3) -> Page:
@@ -241,10 +268,27 @@ def test_what_is_not_decided_is_said() -> None:
             Standing(workspace="w", people=0, rooms=0, messages=0, statements=0, entities=0),
             "w: nothing has been read yet.",
         ),
+        (Cast().slots(1), "There is 1 decision about x."),
+        (Cast().slots(2), "There are 2 decisions about x."),
+        (Cast().names(0, 0), "No name is in question and none was confirmed, as far as you may read."),
+        (Cast().names(1, 0), "1 name waits for somebody to say what is meant; 0 confirmed."),
+        (Cast().names(2, 1), "2 names wait for somebody to say what is meant; 1 confirmed."),
+        (Cast().named(True, True), "“x” means x in #x."),
+        (Cast().named(True, False), "“x” means x already."),
+        (Cast().named(False, True), "“x” does not mean x in #x."),
+        (Cast().named(False, False), "“x” does not mean x; there is nothing to take back."),
     ],
 )  # fmt: skip
 def test_numbers_agree_everywhere(answer: questions.Answer, said: str) -> None:
     assert head(answer) == said
+
+
+def test_a_question_brings_what_to_type_for_yes_and_for_no() -> None:
+    text = render.text(render.page(Cast().names(1, 1), HERE))
+    assert "the same as x? /same x = x or /different x = x" in text
+    assert "x = x, in #x on 31 Dec 2026" in text
+    assert "/different x = x" in render.text(render.page(Cast().named(True, True), HERE))
+    assert "R1 = R1" in render.text(render.page(Cast("a = b").names(1, 0), HERE))
 
 
 def test_a_section_without_lines_is_not_shown() -> None:

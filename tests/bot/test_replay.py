@@ -439,10 +439,13 @@ class TestAtScale:
         export = read(files=histories.export(histories.history(3, 80)))
         bot = Bot(memory, rules.Rules())
         replay(bot, export)
-        recorded = list[object]()
-        monkeypatch.setattr(memory, "record", recorded.append)
+        worked_out = list[object]()
+        monkeypatch.setattr(memory, "conclude", lambda *args: worked_out.append(args))
         bot.settle()
-        assert recorded == []
+        assert worked_out == []
+        bot.hear(export.heard[-1])
+        bot.settle()
+        assert len(worked_out) == 1
 
 
 KILLED = """
@@ -451,20 +454,23 @@ from pathlib import Path
 from bot.adapters import exports
 from bot.app import Bot, replay
 from engine import Memory
+from engine.store import Store
 from extraction.rules import Rules
 
 export, state, after = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 
-class Mortal(Memory):
-    def record(self, event):
-        global after
-        after -= 1
-        if after < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().record(event)
+change = Store.change
 
+def mortal(self, *args):
+    global after
+    after -= 1
+    if after < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return change(self, *args)
+
+Store.change = mortal
 workspace = exports.read(export)
-with Mortal("killed", state=state) as memory:
+with Memory("killed", state=state) as memory:
     replay(Bot(memory, Rules()), workspace)
 """
 
@@ -477,7 +483,7 @@ class TestInterrupted:
         files = histories.export(histories.history(seed, 80))
         export = as_folder(tmp_path / "export", files)
         state = tmp_path / "state"
-        after = random.Random(seed).randint(20, 200)
+        after = random.Random(seed).randint(20, 110)
         command = [sys.executable, "-c", KILLED, str(export), str(state), str(after)]
         root = str(Path(__file__).parents[2])
         died = subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": root})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import ENV_FILE, PREFIX, VARIABLES, BadSetting, Settings, load
+from config.settings import ENV_FILE, PREFIX, SDK_KEY, VARIABLES, BadSetting, Settings, load
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "config" / "example.env"
@@ -16,6 +16,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.upper().startswith(PREFIX):
             monkeypatch.delenv(name)
+    monkeypatch.delenv(SDK_KEY, raising=False)
 
 
 def test_nothing_has_to_be_set() -> None:
@@ -36,6 +37,21 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "stop_words": '["room"]',
         "settled_words": '{"de": ["gebongt"]}',
         "quotes": "no",
+        "grace": "0.5",
+        "quiet": "5",
+        "patience": "60",
+        "readers": "2",
+        "tries": "5",
+        "waiting": "1000",
+        "anthropic_api_key": "sk-1",
+        "anthropic_url": "http://127.0.0.1:8080",
+        "sort_model": "claude-small",
+        "read_model": "claude-large",
+        "model_prices": '{"claude-small": [1, 2.5]}',
+        "daily_cap": "0.5",
+        "digests": '{"support": "9:00"}',
+        "shifts": '["17:00 @a @b"]',
+        "shift_notice": "30",
     }
     for name, value in given.items():
         monkeypatch.setenv(f"{PREFIX}{name}".upper(), value)
@@ -49,6 +65,21 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "stop_words": ("room",),
         "settled_words": {"de": ("gebongt",)},
         "quotes": False,
+        "grace": 0.5,
+        "quiet": 5.0,
+        "patience": 60.0,
+        "readers": 2,
+        "tries": 5,
+        "waiting": 1000,
+        "anthropic_api_key": "sk-1",
+        "anthropic_url": "http://127.0.0.1:8080",
+        "sort_model": "claude-small",
+        "read_model": "claude-large",
+        "model_prices": {"claude-small": (1.0, 2.5)},
+        "daily_cap": 0.5,
+        "digests": {"support": "9:00"},
+        "shifts": ("17:00 @a @b",),
+        "shift_notice": 30,
     }
     assert set(given) == set(Settings.model_fields)
 
@@ -83,9 +114,23 @@ def test_a_folder_may_begin_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ("SETTLED_WORDS", '{"de": "hunter2"}', "it is not a list"),
         ("SETTLED_WORDS", "[]", "it is not a map"),
         ("QUOTES", "hunter2", "it is neither true nor false"),
+        ("GRACE", "hunter2", "it is not a number"),
+        ("GRACE", "inf", "it is not a number"),
+        ("QUIET", "-1", "it is less than 0"),
+        ("TRIES", "0", "it is not more than 0"),
         ("REDIS_URL", "http://:hunter2@db", "it is not the address of a server"),
         ("REDIS_URL", "redis://:hunter2@", "it is not the address of a server"),
         ("REDIS_URL", "redis://:hunter2@db:port", "it is not the address of a server"),
+        ("ANTHROPIC_URL", "hunter2", "it is not the address of a server"),
+        ("ANTHROPIC_URL", "ftp://hunter2", "it is not the address of a server"),
+        ("SORT_MODEL", " ", "it is empty"),
+        ("MODEL_PRICES", "hunter2", "it is not JSON"),
+        ("MODEL_PRICES", '{"hunter2": [1]}', "it is not two numbers for each model"),
+        ("MODEL_PRICES", '{"hunter2": [1, 2, 3]}', "it is not two numbers for each model"),
+        ("MODEL_PRICES", '{"hunter2": [1, -2]}', "it is less than 0"),
+        ("DAILY_CAP", "hunter2", "it is not a number"),
+        ("DAILY_CAP", "nan", "it is not a number"),
+        ("DAILY_CAP", "-1", "it is less than 0"),
         ("STATE", "~hunter2/memory", "it names the home of nobody here"),
     ],
 )
@@ -126,8 +171,27 @@ def test_a_variable_that_sets_nothing_is_a_warning(monkeypatch: pytest.MonkeyPat
 
 def test_what_may_hold_a_password_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECONDORDER_REDIS_URL", "redis://:hunter2@db.example")
+    monkeypatch.setenv("SECONDORDER_ANTHROPIC_API_KEY", "sk-hunter2")
+    monkeypatch.setenv("SECONDORDER_ANTHROPIC_URL", "https://hunter2@proxy.example")
 
     assert "hunter2" not in repr(load())
+
+
+def test_the_key_of_the_model_s_own_programs_will_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(SDK_KEY, "sk-2")
+    assert load().anthropic_api_key == "sk-2"
+
+    monkeypatch.setenv("SECONDORDER_ANTHROPIC_API_KEY", "sk-1")
+    assert load().anthropic_api_key == "sk-1"
+
+    monkeypatch.delenv("SECONDORDER_ANTHROPIC_API_KEY")
+    monkeypatch.delenv(SDK_KEY)
+    (tmp_path / "so.env").write_text(f"{SDK_KEY}=sk-3\n", "utf-8")
+    monkeypatch.setenv(ENV_FILE, str(tmp_path / "so.env"))
+    assert load().anthropic_api_key == "sk-3"
+    assert "sk-3" not in repr(load())
 
 
 def test_a_file_is_read_and_the_environment_comes_first(
