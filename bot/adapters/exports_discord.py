@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from bot.adapters.exports_files import Broken, Shelf, clean
+from bot.adapters.exports_files import Broken, Shelf
 from bot.adapters.exports_presence import Move, in_order, presumed, recorded
+from bot.adapters.plain import clean
 from bot.chat import Edit, Heard, Message, Person, Room, Unread, Workspace
 
 type Record = Mapping[str, object]

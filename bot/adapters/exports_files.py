@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from bot.adapters.plain import clean
 from bot.chat import Unread
 from engine.errors import InvalidInput
 
@@ -105,17 +106,6 @@ def opened(path: Path) -> Iterator[Shelf]:
         if any(shelf.head(name).startswith(b"PK\x03\x04") for name in shelf.names):
             raise InvalidInput(f"{path} is a damaged zip; download it again.")
         yield shelf
-
-
-def clean(text: str) -> str:
-    """Without what no database stores: NUL characters and halves of surrogate pairs."""
-    if text.isascii():
-        return text.replace("\0", "") if "\0" in text else text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text.replace("\0", "")
 
 
 def _folder(path: Path) -> Shelf:

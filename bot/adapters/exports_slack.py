@@ -21,14 +21,33 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Literal
 
-from bot.adapters.exports_files import Broken, Loaded, Shelf, clean
+from bot.adapters.exports_files import Broken, Loaded, Shelf
 from bot.adapters.exports_presence import DAWN, Move, digest, event_id, in_order, presumed, recorded
-from bot.chat import Edit, Exit, Heard, Message, Person, Room, Unread, Workspace
+from bot.adapters.slack_records import (
+    EPOCH,
+    SHARED,
+    SLACKBOT,
+    SPOKEN,
+    Record,
+    about_another,
+    as_id,
+    as_list,
+    as_moment,
+    as_record,
+    as_text,
+    as_ts,
+    first_text,
+    is_bot,
+    link,
+    person_of,
+    said,
+    subtype_of,
+)
+from bot.chat import Exit, Heard, Message, Person, Room, Unread, Workspace
 
-type Record = Mapping[str, object]
 type Kind = Literal["public", "private", "group", "direct"]
 
 ROOM_FILES: Mapping[str, Kind] = {
@@ -42,34 +61,14 @@ PEOPLE_FILES = ("org_users.json", "users.json")
 INDEXES = frozenset({*ROOM_FILES, *PEOPLE_FILES})
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.json")
 
-SPOKEN = frozenset(
-    {"", "bot_message", "file_comment", "file_share", "me_message", "thread_broadcast"}
-)
-"""Subtypes somebody said; every other one is a line the platform wrote."""
 JOINS = frozenset({"channel_join", "group_join"})
 LEAVES = frozenset({"channel_leave", "group_leave"})
-BOOKKEEPING = frozenset({"message_changed", "message_deleted", "message_replied"})
-"""Lines about another line; what they repeat of it is not said again."""
-
-SLACKBOT = "USLACKBOT"
 NAMED, CANVAS = "named", "FC"
 """How ids begin that we made for a room, of its name or of the canvas it is about."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
-_TS = re.compile(r"([0-9]{1,11})(?:\.([0-9]{1,6}))?")
 _CONVERSATION = re.compile(r"[CDG][A-Z0-9]{6,}")
 _CANVAS_FOLDER = re.compile(r"FC[:_-](F[A-Z0-9]+)[:_-].*", re.DOTALL)
-_SHARED = re.compile(
-    r"<@[A-Z0-9]+(?:\|[^>]*)?> (?:uploaded|shared) a file: <([^>]*)>"
-    r"(?: and commented: (?P<words>.*))?",
-    re.DOTALL,
-)
-_COMMENTED = re.compile(
-    r"<@(?P<who>[A-Z0-9]+)(?:\|[^>]*)?> commented on .*?<[^>]*\|[^>]*>: (?P<words>.*)", re.DOTALL
-)
 _SITE = re.compile(r"https://([a-z0-9-]+(?:\.enterprise)?)\.slack\.com/")
 _PERMALINK = re.compile(r"https://([a-z0-9-]+(?:\.enterprise)?)\.slack\.com/archives/([A-Z0-9]+)/p")
-_TONE = "::skin-tone-"
 
 
 def root_of(names: Iterable[str]) -> str | None:
@@ -172,12 +171,12 @@ def _people(desk: _Desk) -> dict[str, Person]:
     for name in filter(desk.has, PEOPLE_FILES):
         bad = []
         for place, record in desk.entries(name):
-            person = _person(record)
+            person = person_of(record)
             if person is None:
                 bad.append(place)
                 continue
             people[person.id] = person
-            team, changed = _id(record.get("team_id")), _moment(record.get("updated"))
+            team, changed = as_id(record.get("team_id")), as_moment(record.get("updated"))
             if team is not None:
                 desk.teams[team] += 1
             if person.gone and changed is not None:
@@ -187,31 +186,6 @@ def _people(desk: _Desk) -> dict[str, Person]:
     if not any(map(desk.has, PEOPLE_FILES)):
         desk.note("users.json", "It is missing: people are known by what their messages tell.")
     return people
-
-
-def _person(record: Record) -> Person | None:
-    id = _id(record.get("id"))
-    if id is None:
-        return None
-    profile = _dict(record.get("profile"))
-    return Person(
-        id=id,
-        name=_first_text(
-            profile.get("display_name"),
-            profile.get("real_name"),
-            record.get("real_name"),
-            record.get("name"),
-        )
-        or id,
-        handle=_text(record.get("name")).strip(),
-        zone=_text(record.get("tz")).strip(),
-        bot=id == SLACKBOT or bool(record.get("is_bot")) or bool(record.get("is_app_user")),
-        guest=any(
-            record.get(flag) is True
-            for flag in ("is_restricted", "is_ultra_restricted", "is_stranger")
-        ),
-        gone=bool(record.get("deleted")),
-    )
 
 
 @dataclass
@@ -252,7 +226,7 @@ def _listed(
             bad.append(place)
             continue
         rooms[room.id] = room
-        creator = _id(record.get("creator"))
+        creator = as_id(record.get("creator"))
         if creator is not None:
             creators[room.id] = creator
     if bad:
@@ -261,8 +235,8 @@ def _listed(
 
 
 def _room(record: Record, kind: Kind, people: Mapping[str, Person]) -> Room | None:
-    name = _text(record.get("name")).strip()
-    id = _id(record.get("id")) or (_made_id(name) if name else None)
+    name = as_text(record.get("name")).strip()
+    id = as_id(record.get("id")) or (_made_id(name) if name else None)
     if id is None:
         return None
     members = _members(record, people)
@@ -273,7 +247,7 @@ def _room(record: Record, kind: Kind, people: Mapping[str, Person]) -> Room | No
         kind=_kind(record, kind, name),
         # archiving empties the list, so an empty one then says nothing
         members=None if archived and not members else members,
-        created=_moment(record.get("created")),
+        created=as_moment(record.get("created")),
         archived=archived,
     )
 
@@ -291,8 +265,8 @@ def _kind(record: Record, kind: Kind, name: str) -> Kind:
 def _members(record: Record, people: Mapping[str, Person]) -> frozenset[str] | None:
     if not isinstance(record.get("members"), list):
         return None
-    ids = (_id(member) for member in _list(record.get("members")))
-    return frozenset(id for id in ids if id is not None and not _is_bot(id, people))
+    ids = (as_id(member) for member in as_list(record.get("members")))
+    return frozenset(id for id in ids if id is not None and not is_bot(id, people))
 
 
 def _party(members: Iterable[str] | None, people: Mapping[str, Person]) -> str:
@@ -305,7 +279,7 @@ def _name_folders(desk: _Desk, index: _Index) -> None:
     rank = {"direct": 0, "group": 0, "private": 1, "public": 2}
     rooms = sorted(
         (*index.rooms.values(), *index.canvases.values()),
-        key=lambda room: (rank[room.kind], room.created or _EPOCH, room.id),
+        key=lambda room: (rank[room.kind], room.created or EPOCH, room.id),
     )
     for room in rooms:
         if room.kind == "direct":  # its folder has its id, its name is ours
@@ -328,7 +302,7 @@ def _room_of(folder: str, lines: Iterable[Record], index: _Index) -> Room:
     if id is not None:
         return index.rooms.get(id) or index.canvases[id]
     canvas = _CANVAS_FOLDER.fullmatch(folder)
-    told = {_id(line.get("channel")) for line in lines}
+    told = {as_id(line.get("channel")) for line in lines}
     own = told.pop() if len(told) == 1 else None
     if own is None and _CONVERSATION.fullmatch(folder):
         own = folder
@@ -374,206 +348,14 @@ def _lines(desk: _Desk, name: str) -> list[Record]:
     """The messages of one file. What is no day may be a canvas or a list: nobody says those."""
     if not DAY.fullmatch(_base(name)):
         loaded = desk.load(name)
-        data = _list(loaded.data) if loaded else []
+        data = as_list(loaded.data) if loaded else []
         lines: list[Record] = [line for line in data if isinstance(line, dict)]
         return lines if any("ts" in line and "text" in line for line in lines) else []
     entries = desk.entries(name)
-    bad = [place for place, record in entries if _ts(record.get("ts")) is None]
+    bad = [place for place, record in entries if as_ts(record.get("ts")) is None]
     if bad:
         desk.note(name, f"{_counted(bad)} no message with a usable `ts`.")
     return [record for _, record in entries]
-
-
-def said(record: Record, room: str, people: Mapping[str, Person]) -> Message | None:
-    """One line as the platform has it; None when its `ts` is none."""
-    ts = _ts(record.get("ts"))
-    if ts is None:
-        return None
-    subtype = _subtype(record)
-    system = subtype not in SPOKEN and subtype != "tombstone"
-    author, words = _who_and_what(record, subtype)
-    if words is None:  # the platform's own words for a shared file
-        system, words = True, clean(_text(record.get("text")))
-    bot = author is not None and _is_bot(author, people)
-    app = None if system and not bot else _app(record, subtype, people, author if bot else None)
-    author_bot = author if bot else None
-    if bot or (app is not None and not record.get("client_msg_id")):
-        author = None  # never a person, whatever its name is
-    if subtype == "tombstone":
-        author, app, words = None, None, ""
-    if subtype in BOOKKEEPING:
-        words = ""
-    blank = not words.strip() and not system and subtype != "tombstone"
-    if blank:
-        words = displayed(record.get("blocks"))
-    edited = _dict(record.get("edited"))
-    edited_ts = _ts(edited.get("ts"))
-    editor = _id(edited.get("user")) or author or app
-    return Message(
-        room=room,
-        ts=ts,
-        at=_at(ts),
-        author=author,
-        text=words,
-        thread=_thread(record, ts),
-        broadcast=subtype == "thread_broadcast",
-        edited=Edit(at=_at(edited_ts), by=editor) if edited_ts and editor else None,
-        reactions=_reactions(record, people),
-        app=app,
-        app_ids=() if app is None else _app_ids(record, author_bot),
-        posing=app is not None and not bot and not _dict(record.get("bot_profile")).get("name"),
-        system=system,
-        removed=subtype == "tombstone",
-        forwarded=blank and not words and _shares(record),
-    )
-
-
-def _who_and_what(record: Record, subtype: str) -> tuple[str | None, str | None]:
-    """Author and the words that are the author's; None for words: those are the platform's."""
-    author, words = _id(record.get("user")), clean(_text(record.get("text")))
-    if subtype == "file_share" and (shared := _SHARED.fullmatch(words)):
-        return author, shared["words"]
-    if subtype == "file_comment":
-        comment = _dict(record.get("comment"))
-        told = _COMMENTED.fullmatch(words)
-        author = _id(comment.get("user")) or (_id(told["who"]) if told else author)
-        own = clean(_text(comment.get("comment")))
-        return author, own or (told["words"] if told else None)
-    return author, words
-
-
-def _app(record: Record, subtype: str, people: Mapping[str, Person], bot: str | None) -> str | None:
-    """The name (or id) of the program that posted this, None for a person."""
-    ids = [_id(record.get("bot_id")), _id(record.get("app_id"))]
-    if bot is None and subtype != "bot_message" and not any(ids):
-        return None
-    profile = _dict(record.get("bot_profile"))
-    name = _first_text(profile.get("name"), record.get("username"))
-    if not name and bot is not None:
-        name = people[bot].name if bot in people else "Slackbot" if bot == SLACKBOT else ""
-    return name or next((id for id in ids if id), None) or bot or "app"
-
-
-def _app_ids(record: Record, bot: str | None) -> tuple[str, ...]:
-    """Every id the program goes by: as a bot, as an app, as a user."""
-    ids = (_id(record.get("bot_id")), _id(record.get("app_id")), bot)
-    return tuple(id for id in ids if id)
-
-
-def _thread(record: Record, ts: str) -> str | None:
-    thread = _ts(record.get("thread_ts"))
-    if thread is None and (_list(record.get("replies")) or _int(record.get("reply_count")) > 0):
-        return ts
-    return thread
-
-
-def _reactions(record: Record, people: Mapping[str, Person]) -> dict[str, tuple[str, ...]]:
-    given: dict[str, dict[str, None]] = {}
-    for reaction in _list(record.get("reactions")):
-        name = clean(_text(_dict(reaction).get("name"))).split(_TONE)[0]
-        for user in _list(_dict(reaction).get("users")):
-            id = _id(user)
-            if name and id is not None and not _is_bot(id, people):
-                given.setdefault(name, {})[id] = None
-    return {name: tuple(ids) for name, ids in given.items()}
-
-
-def _shares(record: Record) -> bool:
-    """Somebody else's message handed on, or shown because its link was."""
-    flags = ("is_share", "is_msg_unfurl")
-    return any(
-        _dict(attachment).get(flag) is True
-        for attachment in _list(record.get("attachments"))
-        for flag in flags
-    )
-
-
-def displayed(blocks: object) -> str:
-    """The words of rich text and section blocks, in Slack's markup."""
-    return "\n".join(filter(None, (_block(_dict(block)) for block in _list(blocks)))).strip()
-
-
-def _block(block: Record) -> str:
-    match block.get("type"):
-        case "rich_text":
-            parts = [_rich(_dict(part)) for part in _list(block.get("elements"))]
-            return "\n".join(filter(None, parts))
-        case "section":
-            parts = [_object(block.get("text")), *map(_object, _list(block.get("fields")))]
-            return "\n".join(filter(None, parts))
-        case _:
-            return ""
-
-
-def _object(text: object) -> str:
-    words = clean(_text(_dict(text).get("text")))
-    return words if _dict(text).get("type") == "mrkdwn" else _escaped(words)
-
-
-def _rich(part: Record) -> str:
-    elements = [_dict(element) for element in _list(part.get("elements"))]
-    match part.get("type"):
-        case "rich_text_list":
-            return "\n".join(f"• {words}" for words in map(_rich, elements) if words)
-        case "rich_text_quote":
-            lines = "".join(map(_run, elements)).split("\n")
-            return "\n".join(f"&gt; {line}" for line in lines)
-        case "rich_text_preformatted":
-            return f"```{''.join(map(_run, elements))}```"
-        case "rich_text_section":
-            return "".join(map(_run, elements))
-        case _:
-            return ""
-
-
-def _run(element: Record) -> str:
-    def of(key: str) -> str:
-        return clean(_text(element.get(key)))
-
-    match element.get("type"):
-        case "text":
-            return _styled(_escaped(of("text")), _dict(element.get("style")))
-        case "link":
-            label = of("text")
-            return f"<{of('url')}|{_escaped(label)}>" if label else f"<{of('url')}>"
-        case "user":
-            return f"<@{of('user_id')}>"
-        case "channel":
-            return f"<#{of('channel_id')}>"
-        case "usergroup":
-            return f"<!subteam^{of('usergroup_id')}>"
-        case "broadcast":
-            return f"<!{of('range')}>"
-        case "emoji":
-            return f":{of('name')}:"
-        case "date":
-            return of("fallback")
-        case _:
-            return ""
-
-
-def _styled(words: str, style: Record) -> str:
-    """What changes the meaning stays: struck words do not count, code is quoted."""
-    for flag, mark in (("code", "`"), ("bold", "*"), ("italic", "_"), ("strike", "~")):
-        if style.get(flag) is True and words.strip():
-            words = f"{mark}{words}{mark}"
-    return words
-
-
-def _escaped(words: str) -> str:
-    return words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _about_others(record: Record, room: str, people: Mapping[str, Person]) -> Message | None:
-    """What a line of bookkeeping tells of the message it is about."""
-    subtype = _subtype(record)
-    if subtype == "message_changed" and isinstance(record.get("message"), dict):
-        return said(_dict(record.get("message")), room, people)
-    if subtype == "message_deleted" and (ts := _ts(record.get("deleted_ts"))):
-        gone = said({**_dict(record.get("previous_message")), "ts": ts}, room, people)
-        update = {"text": "", "removed": True, "reactions": {}}
-        return gone.model_copy(update=update) if gone else None
-    return None
 
 
 # --- putting it together --------------------------------------------------------------------------
@@ -601,7 +383,7 @@ class _Heap:
             message = said(record, room, self.people)
             if message is None:
                 continue
-            for heard in (message, _about_others(record, room, self.people)):
+            for heard in (message, about_another(record, room, self.people)):
                 if heard is not None:
                     self._keep(heard)
             self._note_presence(message, record)
@@ -614,7 +396,7 @@ class _Heap:
         self.lines[key] = message if known is None else max(known, message, key=_version)
 
     def _note_presence(self, message: Message, record: Record) -> None:
-        subtype, author = _subtype(record), message.author
+        subtype, author = subtype_of(record), message.author
         if subtype == "channel_archive":
             for id in _members(record, self.people) or ():
                 self._saw(message.room, id, message.at)
@@ -631,25 +413,25 @@ class _Heap:
         seen[id] = max(seen.get(id, at), at)
 
     def _note_names(self, message: Message, record: Record) -> None:
-        team, user = _id(record.get("team")), _id(record.get("user"))
+        team, user = as_id(record.get("team")), as_id(record.get("user"))
         if team is not None:
             self.teams[team] += 1
         if user is None or user in self.people:
             return
         if message.app is not None and message.author is None:
             self.machines.add(user)
-        profile = _dict(record.get("user_profile"))
-        name = _first_text(
+        profile = as_record(record.get("user_profile"))
+        name = first_text(
             profile.get("display_name"), profile.get("real_name"), profile.get("name")
         )
         if name:
-            told = (message.ts.rjust(20), name, _text(profile.get("name")).strip())
+            told = (message.ts.rjust(20), name, as_text(profile.get("name")).strip())
             self.introduced[user] = max(self.introduced.get(user, told), told)
 
 
 def _version(message: Message) -> tuple[bool, datetime, int, str]:
     """The one to keep of two copies: gone beats there, a later edit an earlier one."""
-    edited = message.edited.at if message.edited else _EPOCH
+    edited = message.edited.at if message.edited else EPOCH
     return message.removed, edited, sum(map(len, message.reactions.values())), message.text
 
 
@@ -685,7 +467,7 @@ def _peopled(room: Room, machines: set[str]) -> Room:
 def _finished(line: Message, site: str | None, machines: set[str]) -> Message:
     update: dict[str, object] = {}
     if site is not None:
-        update["link"] = _link(site, line)
+        update["link"] = link(site, line)
     if machines and any(machines & set(ids) for ids in line.reactions.values()):
         kept = {
             name: tuple(id for id in ids if id not in machines)
@@ -693,13 +475,6 @@ def _finished(line: Message, site: str | None, machines: set[str]) -> Message:
         }
         update["reactions"] = {name: ids for name, ids in kept.items() if ids}
     return line.model_copy(update=update) if update else line
-
-
-def _link(site: str, line: Message) -> str:
-    link = f"https://{site}.slack.com/archives/{line.room}/p{line.ts.replace('.', '')}"
-    if line.thread is not None and line.thread != line.ts:
-        link += f"?thread_ts={line.thread}&cid={line.room}"
-    return link
 
 
 def _unlisted(
@@ -734,7 +509,7 @@ def _presence(
     moves = {
         id: sorted(lines)
         for id, lines in heap.moves.get(room.id, {}).items()
-        if not _is_bot(id, people)
+        if not is_bot(id, people)
     }
     seen: dict[str, datetime | None] = {
         id: at
@@ -744,7 +519,7 @@ def _presence(
     if creator is not None and creator not in seen:
         seen[creator] = room.created or DAWN
     seen |= dict.fromkeys(room.members or ())
-    seen = {id: until for id, until in seen.items() if not _is_bot(id, people)}
+    seen = {id: until for id, until in seen.items() if not is_bot(id, people)}
     yield from recorded(workspace, room.id, moves)
     yield from presumed(workspace, room.id, room.created, moves, seen)
     yield from _deactivated(workspace, room, moves, seen, left, heap)
@@ -801,71 +576,17 @@ def _site(index: _Index, heap: _Heap) -> str | None:
 def _made_sites(record: Record, people: Mapping[str, Person]) -> set[str]:
     """Hosts in links the platform itself made for this workspace, never in what people typed."""
     links: list[object] = []
-    if _id(record.get("user")) in people:
-        files = [record.get("file"), *_list(record.get("files"))]
-        links += [_dict(file).get("permalink") for file in files]
-    if _subtype(record) == "file_share" and (shared := _SHARED.match(_text(record.get("text")))):
+    if as_id(record.get("user")) in people:
+        files = [record.get("file"), *as_list(record.get("files"))]
+        links += [as_record(file).get("permalink") for file in files]
+    if subtype_of(record) == "file_share" and (shared := SHARED.match(as_text(record.get("text")))):
         links.append(shared[1])
-    found = {site[1] for link in links if (site := _SITE.match(_text(link)))}
-    domain = _text(record.get("team_domain"))
+    found = {site[1] for link in links if (site := _SITE.match(as_text(link)))}
+    domain = as_text(record.get("team_domain"))
     return found | {domain} if re.fullmatch(r"[a-z0-9-]+", domain) else found
 
 
 # --- plain values, whatever the file holds --------------------------------------------------------
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _dict(value: object) -> Record:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _id(value: object) -> str | None:
-    return value if isinstance(value, str) and _ID.fullmatch(value) else None
-
-
-def _first_text(*values: object) -> str:
-    return next((words for value in values if (words := clean(_text(value)).strip())), "")
-
-
-def _subtype(record: Record) -> str:
-    kind = record.get("type", "message")
-    subtype = _text(record.get("subtype"))
-    return subtype or ("" if kind == "message" else _text(kind))
-
-
-def _ts(value: object) -> str | None:
-    """A timestamp in its one spelling: seconds, a dot, six digits."""
-    if isinstance(value, bool):
-        return None
-    found = _TS.fullmatch(value if isinstance(value, str) else str(_int(value) or ""))
-    return f"{found[1]}.{(found[2] or '').ljust(6, '0')}" if found else None
-
-
-def _at(ts: str) -> datetime:
-    """Exactly, to the microsecond: no float in between."""
-    seconds, _, fraction = ts.partition(".")
-    return _EPOCH + timedelta(seconds=int(seconds), microseconds=int(fraction))
-
-
-def _moment(value: object) -> datetime | None:
-    """A time in seconds; 0 is Slack's way of not knowing."""
-    ts = _ts(value)
-    return _at(ts) if ts is not None and _at(ts) > _EPOCH else None
-
-
-def _is_bot(id: str, people: Mapping[str, Person]) -> bool:
-    return id == SLACKBOT or (id in people and people[id].bot)
 
 
 def _counted(places: list[int]) -> str:

@@ -45,6 +45,12 @@ ALL_SCOPES = frozenset(
         "usergroups:read",
     ]
 )
+LISTED = {
+    "public_channel": "channels",
+    "private_channel": "groups",
+    "im": "im",
+    "mpim": "mpim",
+}
 SCOPES = {
     "users.list": "users:read",
     "users.info": "users:read",
@@ -107,9 +113,17 @@ class FakeSlack:
         self.here = here or Workspace()
         self.bot_token, self.app_token = "xoxb-fake", "xapp-fake"
         self.secret, self.app_id = "signing-secret", "A1"
+        self.code = "installation-code"
+        """What the browser brings back when somebody agreed to install the app."""
+        self.refreshing: set[str] = set()
+        """The refresh tokens that are good, each for once."""
         self.scopes = ALL_SCOPES
         self.delivery = Delivery()
         self.faults: dict[str, list[Fault]] = defaultdict(list)
+        self.answering: dict[str, Callable[[], Awaitable[None]]] = {}
+        """What is awaited before a method answers."""
+        self.pages: dict[str, dict[str, list[int]]] = defaultdict(dict)
+        """How long the pages of a method are, by channel; the usual length where that is not said."""
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.ephemeral: list[dict[str, Any]] = []
         self.views: dict[str, dict[str, Any]] = {}
@@ -403,6 +417,8 @@ class FakeSlack:
     async def _api(self, request: web.Request) -> web.StreamResponse:
         method, params = request.match_info["method"], await _params(request)
         self.calls.append((method, params))
+        if method in self.answering:
+            await self.answering[method]()
         fault = self.faults[method].pop(0) if self.faults[method] else Fault()
         if fault.limit is not None:
             headers = {"Retry-After": str(fault.limit)}
@@ -471,6 +487,25 @@ class FakeSlack:
     async def _do_api_test(self, _: dict[str, Any]) -> Answer:
         return {}
 
+    async def _do_oauth_v2_access(self, params: dict[str, Any]) -> Answer:
+        """A token for a code, or for a refresh token; that one is good for once (section A10)."""
+        answer = {
+            "token_type": "bot", "app_id": self.app_id, "bot_user_id": self.here.bot,
+            "scope": ",".join(sorted(self.scopes)), "is_enterprise_install": False,
+            "team": {"id": self.here.team, "name": "Fake"}, "enterprise": None,
+            "authed_user": {"id": "U1"},
+        }  # fmt: skip
+        if params.get("grant_type") == "refresh_token":
+            if params.get("refresh_token") not in self.refreshing:
+                raise Refused("invalid_refresh_token")
+            number = next(self._numbers)
+            self.refreshing = {f"refresh-{number}"}
+            self.bot_token = f"xoxb-{number}"
+            answer |= {"refresh_token": f"refresh-{number}", "expires_in": 43_200}
+        elif params.get("code") != self.code:
+            raise Refused("invalid_code")
+        return answer | {"access_token": self.bot_token}
+
     async def _do_team_info(self, _: dict[str, Any]) -> Answer:
         return {"team": {"id": self.here.team, "name": "Fake", "domain": "fake"}}
 
@@ -488,6 +523,9 @@ class FakeSlack:
         return {"user": user.shown()}
 
     async def _do_conversations_list(self, params: dict[str, Any]) -> Answer:
+        for kind in str(params.get("types", "public_channel")).split(","):
+            if f"{LISTED[kind]}:read" not in self.scopes:
+                raise Refused("missing_scope")
         kinds = {
             {"public_channel": "public", "private_channel": "private"}.get(kind, kind)
             for kind in str(params.get("types", "public_channel")).split(",")
@@ -511,11 +549,13 @@ class FakeSlack:
         return {"channel": self._seen(params).shown(self.here.bot)}
 
     async def _do_conversations_members(self, params: dict[str, Any]) -> Answer:
-        return _page("members", list(self._seen(params).members), params, 100)
+        where = self._seen(params)
+        lengths = self.pages["conversations.members"].get(where.id)
+        return _page("members", list(where.members), params, 100, lengths)
 
     async def _do_conversations_history(self, params: dict[str, Any]) -> Answer:
         roots = self._inside(params, "history").roots()
-        newest_first = _between(roots, params)[::-1]
+        newest_first = [_shown(one, params) for one in _between(roots, params)[::-1]]
         return _page("messages", newest_first, params, 100) | {"pin_count": 0}
 
     async def _do_conversations_replies(self, params: dict[str, Any]) -> Answer:
@@ -523,7 +563,8 @@ class FakeSlack:
         if ts not in where.messages:
             raise Refused("thread_not_found")
         root, *replies = where.thread(ts)
-        return _page("messages", [root, *_between(replies, params)], params, 1000)
+        lines = [_shown(one, params) for one in [root, *_between(replies, params)]]
+        return _page("messages", lines, params, 1000)
 
     async def _do_conversations_open(self, params: dict[str, Any]) -> Answer:
         users = [one for one in str(params.get("users", "")).split(",") if one]
@@ -627,14 +668,30 @@ async def _params(request: web.Request) -> dict[str, Any]:
     return found
 
 
-def _page(name: str, items: list[Any], params: dict[str, Any], usual: int) -> Answer:
-    """One page: `limit` items (at most 999) from the cursor on."""
+def _shown(message: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Metadata is given only to who asks for it."""
+    if str(params.get("include_all_metadata", "")).lower() in ("true", "1"):
+        return message
+    return {key: value for key, value in message.items() if key != "metadata"}
+
+
+def _page(
+    name: str,
+    items: list[Any],
+    params: dict[str, Any],
+    usual: int,
+    lengths: list[int] | None = None,
+) -> Answer:
+    """One page: `limit` items (at most 999) from the cursor on, or as many as `lengths` says."""
     limit = min(int(params.get("limit") or usual), 999)
-    start = int(str(params.get("cursor") or "c0").removeprefix("c"))
-    more = start + limit < len(items)
-    cursor = f"c{start + limit}" if more else ""
+    start, _, number = str(params.get("cursor") or "c0").removeprefix("c").partition("p")
+    begin, page = int(start), int(number or 0)
+    if lengths is not None and page < len(lengths):
+        limit = lengths[page]
+    more = begin + limit < len(items)
+    cursor = f"c{begin + limit}p{page + 1}" if more else ""
     return {
-        name: items[start : start + limit],
+        name: items[begin : begin + limit],
         "has_more": more,
         "response_metadata": {"next_cursor": cursor},
     }

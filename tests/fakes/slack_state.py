@@ -117,6 +117,11 @@ class Workspace:
         self._last = micros
         return f"{micros // 1_000_000}.{micros % 1_000_000:06d}"
 
+    @property
+    def micros(self) -> int:
+        """The newest `ts`, in microseconds."""
+        return self._last
+
     def later(self, seconds: float) -> None:
         self.now += seconds
 
