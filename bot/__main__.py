@@ -3,17 +3,21 @@
 Exit status: 0 done, 1 the answer is a clear error (one sentence on standard error), 2 wrong usage.
 """
 
+import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import structlog
 import typer
 from pydantic import BaseModel
 from rich.console import Console as Terminal
@@ -24,6 +28,8 @@ from bot.adapters import exports
 from bot.adapters.console import HELP, Console, Quit
 from bot.app import Bot, Rules, begin_replay, end_replay, replay
 from bot.chat import Command, Message, Workspace
+from bot.health import Health
+from bot.house import House, Ways
 from bot.inbox import Inbox, Pace, reconsider
 from bot.perception import Crowds
 from config.settings import BadSetting, Settings, load
@@ -265,6 +271,86 @@ def doctor_command(state: State = None, as_json: Json = False) -> None:
                 _print(f"{'ok ' if finding.ok else 'NO '} {finding.what}: {finding.says}")
         if not all(finding.ok for finding in findings):
             raise typer.Exit(1)
+
+
+@app.command("run")
+def run_command(state: State = None) -> None:
+    """Connect to Slack, and stay up until told to stop."""
+    with _answering(False):
+        settings = _settings()
+        if missing := doctor.missing_for_slack(settings):
+            raise InvalidInput(missing)
+        _log_as_json()
+        asyncio.run(_run(settings, state))
+
+
+async def _run(settings: Settings, state: Path | None) -> None:
+    """Everything that stays up, until a signal; then it ends in order."""
+    from bot.adapters.slack import Slack  # with its SDK: what does not connect need not wait for it
+
+    stop, houses = asyncio.Event(), dict[str, House]()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows has no such handlers
+            asyncio.get_running_loop().add_signal_handler(signum, stop.set)
+    health = Health(houses, lambda: slack.silent_for)
+
+    async def opened(workspace: str) -> House:
+        memory = await asyncio.to_thread(_memory, settings, state, workspace)
+        bot = _bot(memory, settings, model=settings.anthropic_api_key is not None)
+        measured = partial(health.timed, workspace)
+        houses[workspace] = House(
+            memory, bot, _ways(settings), measured, health.listening(workspace)
+        )
+        return houses[workspace]
+
+    async def begun(team: Any) -> None:
+        await houses[team.own.workspace].begin(team, team.own.user)
+
+    slack = Slack(_slack(settings, state), opened, begun=begun)
+    served = await health.serve(settings.health_port) if settings.health_port else None
+    try:
+        await slack.run(stop)
+    finally:
+        for house in houses.values():
+            await house.close()
+        if served is not None:
+            await served.cleanup()
+
+
+def _slack(settings: Settings, state: Path | None) -> Any:
+    from bot.adapters.slack import Setup
+
+    return Setup(
+        bot_token=settings.slack_bot_token or "",
+        app_token=settings.slack_app_token or "",
+        signing_secret=settings.slack_signing_secret or "",
+        public_url=settings.public_url or "",
+        host=settings.http_host,
+        port=settings.http_port,
+        client_id=settings.slack_client_id or "",
+        client_secret=settings.slack_client_secret or "",
+        installs=(state or settings.state) / "slack",
+        api_url=settings.slack_api_url,
+        commands=settings.slack_commands,
+    )
+
+
+def _ways(settings: Settings) -> Ways:
+    notice = timedelta(minutes=settings.shift_notice)
+    return Ways(_pace(settings), _crowds(settings), settings.digests, settings.shifts, notice)
+
+
+def _log_as_json() -> None:
+    """One JSON object a line on standard error; what people wrote is in none."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(20),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
 
 
 # ------------------------------------------------------------------------------- putting together

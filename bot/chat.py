@@ -5,7 +5,7 @@ own; times are UTC. Membership is reported in the engine's own words, as `Enter`
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -153,6 +153,18 @@ class Reply(_Frozen):
     instead: bool = False
 
 
+class Kept(NamedTuple):
+    """What is remembered of one line. `edited`: when the version that is known was written. `reactions`:
+    name (as Slack gives it) and person. `stated`: it states something, so that its changes matter."""
+
+    ts: str
+    thread: str | None = None
+    edited: Moment | None = None
+    reactions: frozenset[tuple[str, str]] = frozenset()
+    stated: bool = False
+    removed: bool = False
+
+
 class NotSent(Exception):
     """It was certainly not posted, and why, in one sentence; `later`: in so many seconds it may be."""
 
@@ -231,6 +243,7 @@ __all__ = [
     "Enter",
     "Exit",
     "Heard",
+    "Kept",
     "Message",
     "NotSent",
     "PerhapsSent",

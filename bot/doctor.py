@@ -9,7 +9,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from engine import SecondOrderError, workspaces
 
@@ -39,6 +39,40 @@ def findings[S](load: Callable[[], S], place: Callable[[S], dict[str, Any]]) -> 
     yield folder
     if embedded.ok and folder.ok:
         yield _memory("memory", where)
+
+
+class Tokens(Protocol):
+    """The settings that connecting with Slack takes."""
+
+    @property
+    def slack_bot_token(self) -> str | None: ...
+    @property
+    def slack_app_token(self) -> str | None: ...
+    @property
+    def slack_signing_secret(self) -> str | None: ...
+    @property
+    def slack_client_id(self) -> str | None: ...
+    @property
+    def slack_client_secret(self) -> str | None: ...
+    @property
+    def public_url(self) -> str | None: ...
+
+
+def missing_for_slack(settings: Tokens) -> str | None:
+    """The setting that is missing to connect with Slack, in a sentence; None when none is."""
+    where = "docs/slack.md says where it comes from"
+    if not (settings.slack_bot_token or settings.slack_client_id):
+        return f"There is nothing to connect to: set SECONDORDER_SLACK_BOT_TOKEN ({where})."
+    if settings.slack_client_id and not settings.slack_bot_token:
+        if not settings.slack_client_secret:
+            return f"Set SECONDORDER_SLACK_CLIENT_SECRET as well ({where})."
+        if not settings.public_url:
+            return "Workspaces install the bot at its own address: set SECONDORDER_PUBLIC_URL."
+    if settings.public_url and not settings.slack_signing_secret:
+        return f"Set SECONDORDER_SLACK_SIGNING_SECRET as well ({where})."
+    if not settings.public_url and not settings.slack_app_token:
+        return f"Set SECONDORDER_SLACK_APP_TOKEN, or SECONDORDER_PUBLIC_URL ({where})."
+    return None
 
 
 def _python() -> Finding:

@@ -32,6 +32,7 @@ restart are read without them.
 import asyncio
 import hashlib
 import json
+import threading
 import time
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -131,6 +132,8 @@ class Inbox:
     """One workspace's. `put` may be called from any thread, `pump` from one at a time."""
 
     def __init__(self, memory: Memory, bot: Bot, pace: Pace | None = None) -> None:
+        self.applying = threading.Lock()
+        """Held while something is applied: what the bot knows of people and rooms is not to change."""
         self._memory = memory
         self._bot = bot
         self._pace = pace or Pace()
@@ -167,6 +170,10 @@ class Inbox:
         Does nothing where another process applies. Raises StoreError where the memory cannot be
         reached: nothing is lost, it is asked again.
         """
+        with self.applying:
+            return self._pump(now)
+
+    def _pump(self, now: datetime) -> Progress:
         try:
             if not self._hold():
                 return Progress(False)

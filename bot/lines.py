@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from bot.chat import Message
+from bot.chat import Kept, Message
 from bot.perception import ANSWERS_WITHIN, NEARBY, Line, Reacted, Said, merged
 from engine import Memory
 from engine.memory import Notes, Span
@@ -158,6 +158,26 @@ def events_of(memory: Memory, room: str, ts: str) -> tuple[str, ...]:
     return tuple(
         sorted({said.event for one in _versions(memory, room, known) for said in one.said})
     )
+
+
+def remembered(memory: Memory, room: str, since: datetime) -> list[Kept]:
+    """The messages of a room since a moment, oldest first."""
+    [heard] = memory.noted_within([Span(f"heard:{room}", since, _LAST)])
+    given = [_reacted(text) for text in memory.noted(f"reacted:{room}")]
+    standing: dict[str, dict[tuple[str, str], bool]] = {}
+    for one in sorted(given, key=lambda one: one.at):
+        standing.setdefault(one.ts, {})[one.name, one.who] = not one.removed
+    return [
+        Kept(
+            one.ts,
+            one.thread,
+            one.edited,
+            frozenset(pair for pair, stands in standing.get(one.ts, {}).items() if stands),
+            bool(one.said),
+            one.removed,
+        )
+        for one in sorted(merged(map(_line, heard)), key=lambda one: (one.at, one.ts))
+    ]
 
 
 def posted(memory: Memory, room: str, ts: str) -> datetime | None:

@@ -22,7 +22,7 @@ from bot.outbox import Order, Outbox, Outcome, Written, key_of
 from bot.pages import Line, Page, Section
 from bot.perception import Crowds
 from bot.render import Style
-from engine import Memory, Reader, RoomInfo
+from engine import Memory, Reader, RoomInfo, UnknownEntity
 from engine.beliefs import Announcement, Handoff, Plan, Ref, Wording
 from engine.errors import SecondOrderError
 from engine.events import Notice, Say, Tell, Unsee
@@ -242,16 +242,28 @@ class Teller:
         here = room.here & active
         small = len(here) <= self._crowds.of(room.id, room.name)
         reached = here if small else here & set(named)
+        addressed = (here & set(named)) | self._wrong_there(entity, room.id) & reached
         said = Say(
             id=self._event(order), at=_SOMETIME, speaker=self._me, room=room.id,
             entity=wording.entity.id, value=wording.value, name=wording.entity.name,
             witnesses={p: "exposed" for p in sorted(reached - {order.by})}
             | {order.by: "acknowledged"},
-            mentions=tuple(sorted(set(named) & here)),
+            mentions=tuple(sorted(addressed - {order.by})),
         )  # fmt: skip
         page = self._page(order, wording, said.id)
         knew = self._knew(order, wording)
         return Written(page, said.mentions, (knew, said))
+
+    def _wrong_there(self, entity: str, room: str) -> frozenset[str]:
+        """Who has an old value, as everybody may see who reads the room: whom a post addresses."""
+        shared = questions.shared(self._memory, room)
+        if shared is None:
+            return frozenset()
+        try:
+            found = self._memory.misinformed(entity=entity, reader=shared.reader)
+        except UnknownEntity:
+            return frozenset()
+        return frozenset(one.person.id for one in found.beliefs)
 
     def _knew(self, order: Order, wording: Wording) -> Notice:
         """We know what we pass on: so it decides nothing anew."""

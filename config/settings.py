@@ -109,6 +109,10 @@ def _web_address(url: str | None) -> str | None:
     return url
 
 
+def _some_web_address(url: str) -> str:
+    return _web_address(url) or url
+
+
 type Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 type Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 type Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_decoded)]
@@ -214,6 +218,45 @@ class Settings(BaseSettings):
 
     shift_notice: NonNegativeInt = Field(default=15, examples=["15"])
     """Minutes before the end of a shift at which that happens."""
+
+    slack_bot_token: str | None = Field(default=None, repr=False, examples=["xoxb-…"])
+    """Of the one workspace the bot is installed in."""
+
+    slack_app_token: str | None = Field(default=None, repr=False, examples=["xapp-…"])
+    """For Socket Mode, which needs no address of ours."""
+
+    slack_signing_secret: str | None = Field(default=None, repr=False, examples=["8f742231b10e"])
+    """With a public address: what Slack signs its requests with."""
+
+    slack_client_id: str | None = Field(default=None, examples=["1234.5678"])
+    """With a public address and no token: lets several workspaces install the bot."""
+
+    slack_client_secret: str | None = Field(default=None, repr=False, examples=["33fea0113f5b1"])
+    """Belongs to it."""
+
+    slack_api_url: Annotated[str, AfterValidator(_some_web_address)] = Field(
+        default="https://slack.com/api/", examples=["https://slack.com/api/"]
+    )
+    """Where Slack's API is asked for."""
+
+    slack_commands: Annotated[dict[str, Name], NoDecode, BeforeValidator(_decoded)] = Field(
+        default={}, examples=['{"handoff": "so-handoff"}']
+    )
+    """Names of our commands at Slack, where another app has the usual one."""
+
+    public_url: Annotated[str | None, AfterValidator(_web_address)] = Field(
+        default=None, examples=["https://bot.example.com"]
+    )
+    """Where Slack reaches us; without it we reach Slack (Socket Mode)."""
+
+    http_host: Name = Field(default="127.0.0.1", examples=["127.0.0.1"])
+    """Where requests to the public address are listened for …"""
+
+    http_port: NonNegativeInt = Field(default=3000, examples=["3000"])
+    """… and on which port."""
+
+    health_port: NonNegativeInt = Field(default=9470, examples=["9470"])
+    """The port of /healthz and /metrics, on this machine only; 0 for none."""
 
     _warnings: tuple[str, ...] = ()
 

@@ -45,12 +45,12 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack_blocks import action, fallback
 from bot.adapters.slack_blocks import message as in_blocks
-from bot.adapters.slack_catchup import Gap, Kept, Marks
+from bot.adapters.slack_catchup import Gap, Marks
 from bot.adapters.slack_events import Own
 from bot.adapters.slack_records import Record, as_id, as_list, as_record, as_text, as_ts
 from bot.adapters.slack_team import TOO_LONG, Habits, House, Team
 from bot.adapters.slack_web import Limited, Lost, Refused, Web
-from bot.chat import Command, Press, Reply
+from bot.chat import Command, Kept, Press, Reply
 from bot.pages import Page
 from engine.errors import InvalidInput, SecondOrderError
 
@@ -79,6 +79,7 @@ _log = structlog.get_logger("secondorder.slack")
 
 type Open = Callable[[str], Awaitable[House]]
 """Opens the house of a workspace, by its team id."""
+type Begun = Callable[[Team], Awaitable[None]]
 type Lock = Callable[[str], AbstractAsyncContextManager[Any]]
 """Holds others off while a token is refreshed, by the name of the installation."""
 
@@ -129,13 +130,15 @@ class Slack:
         open: Open,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         lock: Lock | None = None,
+        begun: Begun | None = None,
     ) -> None:
-        """Raises InvalidInput where something is missing to connect with."""
+        """`begun` is told of each workspace once it is known who is where. Raises InvalidInput where
+        something is missing to connect with."""
         _check(setup)
         self.teams: dict[str, Team] = {}
         self.port = 0
         """Where HTTP is listened for, once it is."""
-        self._setup, self._open, self._clock = setup, open, clock
+        self._setup, self._open, self._clock, self._begun = setup, open, clock, begun
         self._names = {theirs.removeprefix("/"): ours for ours, theirs in setup.commands.items()}
         self._logger = _quiet()
         self._tokens = _Tokens(setup, self._client, lock or _in_this_process(), self._logger)
@@ -237,6 +240,8 @@ class Slack:
             self._clock,
         )  # fmt: skip
         await opened.begin()
+        if self._begun is not None:
+            await self._begun(opened)
         self.teams[id] = opened
         return opened
 

@@ -31,7 +31,7 @@ from bot.adapters.slack_records import (
     said,
 )
 from bot.adapters.slack_web import Refused, Web, next_cursor
-from bot.chat import Heard, Message, Person, Reaction
+from bot.chat import Heard, Kept, Message, Person, Reaction
 from engine.events import Moment
 
 OVERLAP = 120  # seconds read again before where it broke off: events come in any order
@@ -50,18 +50,6 @@ class Marks(Protocol):
     async def get(self, key: str) -> str | None: ...
 
     async def put(self, key: str, value: str) -> None: ...
-
-
-class Kept(NamedTuple):
-    """What is remembered of one line. `edited`: when the version it knows was written. `reactions`:
-    name (as Slack gives it) and person. `stated`: it states something, so that its changes matter."""
-
-    ts: str
-    thread: str | None = None
-    edited: Moment | None = None
-    reactions: frozenset[tuple[str, str]] = frozenset()
-    stated: bool = False
-    removed: bool = False
 
 
 class Gap(NamedTuple):

@@ -21,7 +21,7 @@ from bot.adapters import slack_catchup as catchup
 from bot.adapters import slack_roster as roster
 from bot.adapters.slack_blocks import fallback
 from bot.adapters.slack_blocks import message as in_blocks
-from bot.adapters.slack_catchup import Gap, Hole, Kept, Marks, Watched, ts_of
+from bot.adapters.slack_catchup import Gap, Hole, Marks, Watched, ts_of
 from bot.adapters.slack_events import (
     Came,
     Known,
@@ -55,6 +55,7 @@ from bot.chat import (
     Enter,
     Exit,
     Heard,
+    Kept,
     Message,
     NotSent,
     PerhapsSent,

@@ -224,6 +224,7 @@ def test_posting_a_plan_repairs_what_it_said_it_would(house: House) -> None:
     assert reply.page.head == "1 was wrong about ops-1, nobody is now."
     [post] = house.chat.posts
     assert post.page.head == "ops-1 is now: rejected"
+    assert post.mentions == (GIL,)  # whom it is for
     after = who_knows(house.memory, GIL)
     assert {one.status for one in after.people} == {"knows"}
     assert not after.disputed
@@ -254,9 +255,11 @@ def test_a_plan_of_a_value_that_has_changed_is_not_posted(house: House) -> None:
     assert house.chat.posts == []
 
 
-def test_what_changes_while_it_waits_is_not_posted(house: House) -> None:
+@pytest.mark.parametrize("room", ["general", None])
+def test_what_changes_while_it_waits_is_not_posted(house: House, room: str | None) -> None:
     """C24: looked at again at the moment it is posted."""
-    wanted = button(house.ask(BO, "announce-plan ops-1"), actions.POST)
+    plan = house.ask(BO, "announce-plan ops-1")
+    wanted = in_a_room(plan, room) if room else button(plan, actions.POST)
     compose = house.compose
 
     def changed(order: Any) -> Any:
@@ -384,9 +387,8 @@ def acme(workspace: conftest.Workspace) -> Iterator[House]:
 def test_every_plan_of_acme_comes_true_when_it_is_posted(acme: House) -> None:
     """Predicted is measured: who is wrong afterwards, decision by decision and asker by asker."""
     memory, posted = acme.memory, 0
-    for person in memory.people():
-        if person.bot or person.gone:
-            continue
+    people = [one for one in memory.people() if not (one.bot or one.gone)]
+    for person in people[::4]:
         for entity in sorted(memory.entities(memory.reader(person.id))):
             page = acme.ask(person.id, f"announce-plan {entity}")
             plans = [one for one in buttons_of(page) if one.action == actions.POST]

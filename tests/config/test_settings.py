@@ -52,6 +52,17 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "digests": '{"support": "9:00"}',
         "shifts": '["17:00 @a @b"]',
         "shift_notice": "30",
+        "slack_bot_token": "xoxb-1",
+        "slack_app_token": "xapp-1",
+        "slack_signing_secret": "s1",
+        "slack_client_id": "1.2",
+        "slack_client_secret": "s2",
+        "slack_api_url": "http://127.0.0.1:1/api/",
+        "slack_commands": '{"handoff": "so-handoff"}',
+        "public_url": "https://bot.example",
+        "http_host": "0.0.0.0",
+        "http_port": "80",
+        "health_port": "0",
     }
     for name, value in given.items():
         monkeypatch.setenv(f"{PREFIX}{name}".upper(), value)
@@ -80,6 +91,17 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "digests": {"support": "9:00"},
         "shifts": ("17:00 @a @b",),
         "shift_notice": 30,
+        "slack_bot_token": "xoxb-1",
+        "slack_app_token": "xapp-1",
+        "slack_signing_secret": "s1",
+        "slack_client_id": "1.2",
+        "slack_client_secret": "s2",
+        "slack_api_url": "http://127.0.0.1:1/api/",
+        "slack_commands": {"handoff": "so-handoff"},
+        "public_url": "https://bot.example",
+        "http_host": "0.0.0.0",
+        "http_port": 80,
+        "health_port": 0,
     }
     assert set(given) == set(Settings.model_fields)
 
