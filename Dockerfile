@@ -17,5 +17,7 @@ RUN pip install --no-deps .
 USER secondorder
 WORKDIR /home/secondorder
 
-# `secondorder run` takes its place once there is a chat to connect to.
-CMD ["secondorder", "status"]
+# /healthz and /metrics answer inside the container only: SECONDORDER_HEALTH_PORT.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD \
+    ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ.get('SECONDORDER_HEALTH_PORT', '9470') + '/healthz')"]
+CMD ["secondorder", "run"]

@@ -55,6 +55,10 @@ PLANTED = {
         "bot/adapters/console.py",
         "import bot.adapters.exports_slack",
     ),
+    "what speaks with Slack is one adapter": (
+        "bot/adapters/console.py",
+        "import bot.adapters.slack_web",
+    ),
     "an adapter sees the chat contract, the events and the errors": (
         "bot/adapters/console.py",
         "from engine import Memory",
