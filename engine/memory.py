@@ -39,7 +39,7 @@ from engine.beliefs import (
     WrongAboutOthers,
 )
 from engine.directory import Confirmed, Directory, PersonInfo
-from engine.errors import InvalidInput, UnknownPerson
+from engine.errors import InvalidInput, UnknownEntity, UnknownPerson
 from engine.events import (
     Enter,
     Event,
@@ -306,7 +306,7 @@ class Memory:
 
     def unalias(self, name: str, entity: str, *, room: str | None = None) -> None:
         """Takes an alias back: in `room` (empty: what holds for everybody; default: everywhere)."""
-        self._unlink("alias", folded(whole(name)), identify(entity), room)
+        self._unlink("alias", folded(whole(name)), self._meant(entity), room)
 
     def merge(self, entity: str, into: str, *, room: str | None = None) -> None:
         """Two entities are one, answered as `into`, for who may read `room` (default: everybody)."""
@@ -319,7 +319,15 @@ class Memory:
     def unmerge(self, entity: str, into: str, *, room: str | None = None) -> None:
         """Takes a merge back, in `room` (empty: what holds for everybody; default: everywhere): both
         are what they were."""
-        self._unlink("merge", identify(entity), identify(into), room)
+        self._unlink("merge", self._meant(entity), self._meant(into), room)
+
+    def _meant(self, entity: str) -> str:
+        """The key that confirming it went by, however it is written; of what nobody speaks of any more,
+        what is written."""
+        try:
+            return self._reading().said(entity)
+        except UnknownEntity:
+            return identify(entity)
 
     def aliases(self) -> list[tuple[str, str, str]]:
         """The confirmed aliases as `(name, entity, room)`; room is empty for everybody."""
@@ -842,8 +850,9 @@ class Memory:
     ) -> Announcement:
         """The fewest messages that repair what people hold, best plan first, each simulated.
 
-        `rooms`: where may be posted (default: every room). `small`: up to how many people a post
-        in a room reaches everybody there; in a larger one it reaches those it mentions.
+        `rooms`: where may be posted (default: every room; with an `asker`, those the asker is in); what
+        the reader may not read is none of them. `small`: up to how many people a post in a room
+        reaches everybody there; in a larger one it reaches those it mentions.
         """
         look = self._reading(reader, at)
         key, scene = look.scene_of(entity)
@@ -851,15 +860,18 @@ class Memory:
         halls_named = scene.names.rooms | {id: room.name for id, room in known.items()}
         scene = scene._replace(names=scene.names._replace(rooms=halls_named))
         may = known.keys() if reader is None else known.keys() & reader.rooms
-        wanted = may if rooms is None else [room for room in rooms if room in known]
+        if rooms is None and asker is not None:
+            may = {id for id in may if asker in known[id].here}
+        wanted = may if rooms is None else may & set(rooms)
         limits = dict.fromkeys(known, small) if isinstance(small, int) else small
-        active = {p.id for p in look.people() if not (p.gone or p.bot or p.private)}
+        reading = {p.id for p in look.people() if not (p.gone or p.bot)}
+        counted = reading - look.directory.left_out  # who is left out reads all the same
         halls = [
             planning.Hall(
                 id,
-                known[id].here & active,
+                known[id].here & counted,
                 limits.get(id, answers.SMALL_ROOM),
-                known[id].here & active | ({planning.ANYBODY} if known[id].open else set()),
+                known[id].here & reading | ({planning.ANYBODY} if known[id].open else set()),
             )
             # What would be posted between two people is a direct message, and planned as one.
             for id in sorted(wanted)

@@ -268,3 +268,56 @@ def test_what_was_just_said_is_called_as_it_was_said(one_in_the_den: Memory) -> 
     one_in_the_den.record(said)
 
     assert one_in_the_den.recorded(said).entity == Ref(id="deal", name="The Deal")
+
+
+# --------------------------------------------------------------------------- undoing, however written
+
+
+@pytest.mark.parametrize("again", ["DECISION-42", "decision-42", "d42"])
+def test_what_was_confirmed_is_undone_however_it_is_written(memory: Memory, again: str) -> None:
+    memory.join(["ann", "bob"], "r")
+    memory.say("ann", "decision-42", "x", room="r")
+    memory.say("bob", "decision-43", "y", room="r")
+    memory.alias("d42", "Decision-42")
+    memory.merge(again, "Decision-43")
+    assert memory.merged() == {"decision-42": "decision-43"}
+    memory.unmerge(again, "DECISION-43")
+    assert memory.merged() == {}
+    memory.unalias("d42", again)
+    assert memory.aliases() == []
+
+
+# --------------------------------------------------------------------------- where may be posted
+
+
+def test_whoever_is_left_out_of_answers_reads_what_is_posted_all_the_same(memory: Memory) -> None:
+    memory.describe(rooms=[("priv", "priv", "private"), ("team", "team", "private")])
+    memory.join(["ann", "bob", "olga"], "team")
+    memory.join("ann", "priv")
+    memory.say("ann", "x", "old", room="team")
+    memory.say("ann", "x", "secret", room="priv")
+    memory.join("bob", "priv")
+    for out in (False, True):
+        memory.optout("olga", out)
+        found = memory.plan_announcements("x", reader=memory.reader("ann"), asker="ann")
+        posted = {post.to.room.id for p in found.plans for post in p.messages if post.to.room}
+        assert "team" not in posted
+
+
+def test_no_plan_posts_where_the_asker_may_not(memory: Memory) -> None:
+    memory.describe(
+        rooms=[("r", "r", "private"), ("far", "far", "private"), ("hall", "hall", "public")]
+    )
+    memory.join(["ann", "bob", "cid"], "r")
+    memory.join(["bob", "cid"], "far")
+    memory.join(["bob", "cid"], "hall")
+    memory.say("ann", "x", "old", room="r")
+    memory.leave("bob", "r")
+    memory.leave("cid", "r")
+    memory.say("ann", "x", "new", room="r")
+    reader = memory.reader("ann")
+    for rooms in (None, ["far", "hall", "r"], ["far"]):
+        found = memory.plan_announcements("x", rooms, reader=reader, asker="ann")
+        posted = {post.to.room.id for p in found.plans for post in p.messages if post.to.room}
+        assert "far" not in posted
+        assert rooms is not None or "hall" not in posted
