@@ -264,6 +264,8 @@ def doctor_command(state: State = None, as_json: Json = False) -> None:
     """Say what works here, what is missing and what to do about it."""
     with _answering(as_json):
         findings = list(doctor.findings(load, lambda s: _place(s, state)))
+        with suppress(BadSetting):  # which the findings say
+            findings += _slack_findings(load(), state)
         if as_json:
             _print_json({"findings": [finding._asdict() for finding in findings]})
         else:
@@ -271,6 +273,17 @@ def doctor_command(state: State = None, as_json: Json = False) -> None:
                 _print(f"{'ok ' if finding.ok else 'NO '} {finding.what}: {finding.says}")
         if not all(finding.ok for finding in findings):
             raise typer.Exit(1)
+
+
+def _slack_findings(settings: Settings, state: Path | None) -> list[doctor.Finding]:
+    """What is missing to connect with Slack, where somebody means to."""
+    if not (settings.slack_bot_token or settings.slack_app_token or settings.slack_client_id):
+        return []
+    if missing := doctor.missing_for_slack(settings):
+        return [doctor.Finding("Slack", False, missing)]
+    from bot.adapters.slack import checked
+
+    return [doctor.Finding(*one) for one in asyncio.run(checked(_slack(settings, state)))]
 
 
 @app.command("run")

@@ -804,3 +804,72 @@ def _quiet() -> logging.Logger:
 
 
 __all__ = ["Gap", "Habits", "House", "Kept", "Marks", "Setup", "Slack", "Team"]
+
+
+# ------------------------------------------------------------------------------- what is missing
+
+WITHOUT = {
+    "app_mentions:read": "`@bot …` is not heard",
+    "channels:history": "nothing is heard in public channels",
+    "channels:read": "nobody is known to be in a public channel",
+    "chat:write": "nothing can be posted: no plans, no digests, no handoffs",
+    "commands": "there are no slash commands and no shortcuts",
+    "groups:history": "nothing is heard in private channels",
+    "groups:read": "nobody is known to be in a private channel",
+    "im:history": "questions in direct messages are not heard",
+    "im:read": "direct messages are not known",
+    "im:write": "nothing can be handed over to one person",
+    "reactions:read": "who reacted is not known to have seen it",
+    "users:read": "people have no names and no time zones, and guests count as members",
+}
+
+
+class Check(NamedTuple):
+    """What was looked at, whether it will do, and what is to be done."""
+
+    what: str
+    ok: bool
+    says: str
+
+
+async def checked(setup: Setup) -> list[Check]:
+    """Asks Slack whether the tokens are good and which scopes are missing; changes nothing."""
+    found: list[Check] = []
+    if setup.bot_token:
+        found += await _bot_checked(setup)
+    if setup.app_token and not setup.public_url:
+        client = AsyncWebClient(token=setup.app_token, base_url=setup.api_url, timeout=15)
+        try:
+            await client.apps_connections_open(app_token=setup.app_token)
+            found.append(Check("Slack app token", True, "Socket Mode lets us in"))
+        except (SlackApiError, aiohttp.ClientError, TimeoutError, OSError) as wrong:
+            says = f"{_named(wrong)}; it needs the scope connections:write, and Socket Mode on"
+            found.append(Check("Slack app token", False, says))
+    return found
+
+
+async def _bot_checked(setup: Setup) -> list[Check]:
+    client = AsyncWebClient(token=setup.bot_token, base_url=setup.api_url, timeout=15)
+    try:
+        me = await client.auth_test()
+    except (SlackApiError, aiohttp.ClientError, TimeoutError, OSError) as wrong:
+        says = f"{_named(wrong)}; install the app again and copy its token"
+        return [Check("Slack bot token", False, says)]
+    given = {k.lower(): v for k, v in me.headers.items()}.get("x-oauth-scopes", "")
+    scopes = {one.strip() for one in given.split(",")}
+    found = [Check("Slack bot token", True, f"we are {me.get('user')} in {me.get('team')}")]
+    found += [
+        Check(f"Slack scope {scope}", False, f"it is missing: {breaks}; add it and install again")
+        for scope, breaks in WITHOUT.items()
+        if scope not in scopes
+    ]
+    if all(one.ok for one in found):
+        says = "all are there; which events are subscribed to Slack does not tell: compare them with the manifest if nothing is heard"
+        found.append(Check("Slack scopes", True, says))
+    return found
+
+
+def _named(wrong: Exception) -> str:
+    if isinstance(wrong, SlackApiError):
+        return f"Slack says {wrong.response.get('error', 'no')}"
+    return "Slack cannot be reached"

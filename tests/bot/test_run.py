@@ -205,3 +205,32 @@ def test_without_a_token_it_says_which(tmp_path: Path, missing: str) -> None:
             assert said.decode().count("\n") == 1
 
     run(doing)
+
+
+def test_the_doctor_names_a_missing_scope_and_what_breaks(tmp_path: Path) -> None:
+    async def doing() -> None:
+        async with office() as slack:
+            slack.scopes = slack.scopes - {"reactions:read"}
+            running = Running(slack, tmp_path)
+            code, said = await _doctor(running)
+            assert code == 1
+            assert "NO  Slack scope reactions:read: it is missing: who reacted" in said
+            assert "ok  Slack app token" in said
+            slack.scopes = slack.scopes | {"reactions:read"}
+            assert (await _doctor(running))[0] == 0
+            slack.bot_token = "xoxb-another"
+            code, said = await _doctor(running)
+            assert code == 1
+            assert "NO  Slack bot token: Slack says invalid_auth" in said
+
+    run(doing)
+
+
+async def _doctor(running: Running) -> tuple[int | None, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "doctor", env=running._environment, cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(WITHIN):
+        said = (await process.communicate())[0]
+    return process.returncode, said.decode()
