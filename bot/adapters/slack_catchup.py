@@ -7,7 +7,9 @@ shrinks with each page. Whatever is read twice is recognised by the inbox. Facts
 Slack research.
 
 What a history does not tell, and nobody can make good: when somebody came or left, reacted or deleted
-something meanwhile, and what was written and deleted again. `Gap` says when that was.
+something meanwhile, and what was written and deleted again. `Gap` says when that was. A thread is read
+again where it has more or fewer replies than before, or a reply that states something: what else was
+edited in old threads is left, one question for each of them would be too many.
 """
 
 import json
@@ -97,6 +99,8 @@ def broken(state: Watched, now: str) -> Watched:
 
 def begun(state: Watched, now: str) -> Watched:
     """A room is heard from now on, if it is not already: what was said before is nobody's news."""
+    if any(gap.until is None for gap in state.gaps):
+        return came(state, moment_of(now))
     return state if state.seen else state._replace(seen=now, begun=now)
 
 
@@ -178,12 +182,17 @@ def _all_named(record: Record, name: str) -> bool:
 
 
 def news_of(
-    record: Record, room: str, since: str, known: Kept | None, people: Mapping[str, Person]
+    record: Record,
+    room: str,
+    since: str,
+    known: Kept | None,
+    people: Mapping[str, Person],
+    at: Moment,
 ) -> list[Heard]:
     """What a line of the history tells beyond what is `known` of it, if it was heard up to `since`.
 
-    A reaction counts as given as early as it can have been: then, with the message, or after its
-    edit, whichever is last, as reactions without a time do in exports.
+    A reaction counts as given, or taken back, when that was seen, at `at`: so what is told of one is
+    always later than what was told before, and as in exports it is of the message as it reads now.
     """
     message = said(record, room, people)
     if message is None:
@@ -199,8 +208,6 @@ def news_of(
     if known is None and not new:
         return found  # said before we came: nobody's reaction to it means anything to us
     had = frozenset() if known is None else known.reactions
-    earliest = max(moment_of(since), message.at, message.edited.at if message.edited else EPOCH)
-    at = earliest + timedelta(microseconds=1)
     has = given(record, people)
     for name, who in sorted(has - had):
         found.append(Reaction(room=room, ts=message.ts, at=at, who=who, name=name))
@@ -245,7 +252,8 @@ def removal(room: str, kept: Kept) -> Message:
 
 
 class Reading(NamedTuple):
-    """What reading a room needs. `put` stores one thing heard, `people` are those known now.
+    """What reading a room needs. `put` stores one thing heard, `people` are those known now, `now`
+    tells the time.
     `page`: so many lines are asked for at a time. `back`: how far back threads, edits and deletions
     are looked for."""
 
@@ -253,6 +261,7 @@ class Reading(NamedTuple):
     put: Callable[[Heard], Awaitable[None]]
     kept: Callable[[str, Moment], Awaitable[Sequence[Kept]]]
     people: Mapping[str, Person]
+    now: Callable[[], Moment]
     page: int = 200
     back: timedelta = timedelta(days=14)
 
@@ -271,6 +280,7 @@ async def read_hole(
     standing = [one for one in kept.values() if one.thread in (None, one.ts)]
     cursor: str | None = None
     while cursor != "":
+        at = reading.now()
         # Where it broke off is a `ts`, which outlives any cursor.
         answer = await reading.web.read(
             "conversations.history", channel=channel, limit=reading.page, oldest=floor,
@@ -281,7 +291,7 @@ async def read_hole(
         top = hole.until or (lines[-1][0] if lines else hole.since)
         down = lines[0][0] if lines else top
         for ts, record in lines:
-            for one in news_of(record, room, hole.since, kept.get(ts), reading.people):
+            for one in news_of(record, room, hole.since, kept.get(ts), reading.people, at):
                 await reading.put(one)
             await _thread_of(reading, room, channel, record, hole.since, kept)
         # What is kept was heard before this was asked, so that what is not shown is gone.
@@ -326,6 +336,7 @@ async def read_thread(
     shown: set[str] = set()
     cursor: str | None = None
     while cursor != "":
+        at = reading.now()
         answer = await reading.web.read(
             "conversations.replies", channel=channel, ts=root, limit=reading.page,
             oldest=max(first, root), cursor=cursor,
@@ -333,7 +344,7 @@ async def read_thread(
         for ts, record in sorted(_lines(answer), key=lambda one: one[0]):
             shown.add(ts)
             if ts != root:
-                for one in news_of(record, room, since, known.get(ts), reading.people):
+                for one in news_of(record, room, since, known.get(ts), reading.people, at):
                     await reading.put(one)
         cursor = next_cursor(answer)
     for gone in missing(kept, shown, first):

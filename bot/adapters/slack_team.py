@@ -81,6 +81,7 @@ POSTED = "secondorder_post"
 ASKED = 5_000
 """So many questions are remembered, so that none is answered twice (C3, C4)."""
 _ASKED_KEPT = 100  # of them beyond a restart
+_CLOCKS = 120  # seconds that Slack's clock and ours may differ
 _ANSWERED_WITHIN = 30.0  # seconds; a desk answers within one
 _log = structlog.get_logger("secondorder.slack")
 
@@ -327,8 +328,9 @@ class Team:
             self._ask_for("info", one.room)
         who = _who(one)
         if who and who not in self.people:
-            self.people[who] = roster.unknown(who)
-            await self.house.meet([self.people[who]], [], self._clock())
+            stranger = roster.unknown(who)
+            await self.house.meet([stranger], [], self._clock())
+            self.people[who] = stranger  # only now: what failed is done again
             self._ask_for("person", who)
 
     def _moved(self, one: Heard) -> None:
@@ -339,9 +341,11 @@ class Team:
             self.rooms[one.room] = room.model_copy(update={"members": frozenset(members)})
 
     async def _described(self, person: Person, at: Moment) -> None:
-        """Whoever is deactivated leaves every room: Slack does not say so itself (C13)."""
-        self.people[person.id] = person
-        await self.house.meet([person], [], at)
+        """Whoever is deactivated leaves every room: Slack does not say so itself (C13). Most of what
+        Slack tells of people (what they do just now) is nothing that is kept."""
+        if self.people.get(person.id) != person:
+            await self.house.meet([person], [], at)
+            self.people[person.id] = person
         if not person.gone or person.bot:
             return
         stamp = ts_of(at).replace(".", "_")
@@ -352,14 +356,13 @@ class Team:
             self._moved(left)
 
     async def _placed(self, room: Room) -> None:
-        self.rooms[room.id] = room
         await self.house.meet([], [room], self._clock())
+        self.rooms[room.id] = room
 
     async def _read_roster(self) -> None:
         """Everybody, every room and who is in it, as of when the question was asked."""
-        at = self._clock()
+        at, before = self._clock(), set(self.rooms)
         found = await roster.read(self.web, self.own.workspace)
-        self.people.update(found.people)
         rooms = {
             first: room.model_copy(update={"id": first})
             for room in found.rooms.values()
@@ -367,17 +370,15 @@ class Team:
         }
         await self.house.meet(list(found.people.values()), list(rooms.values()), at)
         await self.house.listed(list(rooms.values()), at)
-        for gone in self.rooms.keys() - rooms.keys():
+        self.people.update(found.people)
+        # What came and went while that was asked is known from its event.
+        left = before - self.rooms.keys()
+        for gone in sorted((before & self.rooms.keys()) - rooms.keys()):
             await self._change(gone, lambda state: catchup.went(state, gone, at, "away"))  # noqa: B023
-        self.rooms = rooms
-        for room in rooms:
-            if room not in self._watched:
-                self._watched[room] = catchup.loaded(await self.house.marks.get(f"room {room}"))
-            state = self._watched[room]
-            if any(gap.until is None and gap.why == "away" for gap in state.gaps):
-                await self._change(room, lambda state: catchup.came(state, at))
-            else:
-                await self._change(room, lambda state: catchup.begun(state, ts_of(at)))
+            del self.rooms[gone]
+        for room in [one for one in rooms if one not in left]:
+            await self._change(room, lambda state: catchup.begun(state, ts_of(at)))
+            self.rooms[room] = rooms[room]
 
     async def _read_room(self, room: str) -> None:
         """One room as it is now."""
@@ -394,21 +395,27 @@ class Team:
         if found is None:
             return
         if record.get("is_member") is False and found.kind in ("public", "private"):
-            self.rooms.pop(room, None)
+            if room in self.rooms:
+                await self._change(room, lambda state: catchup.went(state, room, at, "away"))
+                self.rooms.pop(room, None)
             return
-        new = [id for id in sorted(found.members or ()) if id not in self.people]
-        for id in new:
-            self.people[id] = await roster.person(self.web, id, self.own.workspace)
-        found = roster.named(found, self.people).model_copy(update={"id": room})
-        self.rooms[room] = found
-        await self.house.meet([self.people[id] for id in new], [found], at)
+        new = {
+            id: await roster.person(self.web, id, self.own.workspace)
+            for id in sorted(found.members or ())
+            if id not in self.people
+        }
+        found = roster.named(found, self.people | new).model_copy(update={"id": room})
+        await self.house.meet(list(new.values()), [found], at)
         await self.house.listed([found], at)
+        self.people |= new
+        self.rooms[room] = found
         await self._change(room, lambda state: catchup.begun(state, ts_of(at)))
 
     async def _read_person(self, id: str) -> None:
         at = self._clock()
-        self.people[id] = await roster.person(self.web, id, self.own.workspace)
-        await self.house.meet([self.people[id]], [], at)
+        found = await roster.person(self.web, id, self.own.workspace)
+        await self.house.meet([found], [], at)
+        self.people[id] = found
 
     # ---------------------------------------------------------------------------- rooms that moved
 
@@ -531,7 +538,7 @@ class Team:
 
     def _reading(self) -> catchup.Reading:
         return catchup.Reading(
-            self.web, self._put, self.house.kept, self.people, self._habits.page,
+            self.web, self._put, self.house.kept, self.people, self._clock, self._habits.page,
             self._habits.back,
         )  # fmt: skip
 
@@ -641,8 +648,9 @@ class Team:
             return await self.web.ask(method, **plain, **params, text=fallback(page, mentions))
 
     async def find(self, where: Place, key: str, since: Moment) -> Sent | None:
+        oldest = catchup.earlier(ts_of(since), _CLOCKS)
         params: dict[str, object] = {
-            "channel": self._channel(where.room), "oldest": ts_of(since), "inclusive": True,
+            "channel": self._channel(where.room), "oldest": oldest, "inclusive": True,
             "limit": self._habits.page, "include_all_metadata": True,
         }  # fmt: skip
         method = "conversations.history"

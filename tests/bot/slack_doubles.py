@@ -63,6 +63,8 @@ class House:
         self.described: list[Room] = []
         self.lists: list[dict[str, frozenset[str]]] = []
         self.failing = 0
+        self.strange = 0
+        """So many descriptions fail before one can be kept."""
         self.tries = 0
         self.slow: Callable[[Heard], float] = lambda heard: 0.0
 
@@ -75,6 +77,9 @@ class House:
         self.heard.append(heard)
 
     async def meet(self, people: Sequence[Person], rooms: Sequence[Room], at: datetime) -> None:
+        if self.strange:
+            self.strange -= 1
+            raise StoreUnavailable("The memory cannot be reached.")
         self.met |= {one.id: one for one in people}
         self.rooms |= {one.id: one for one in rooms}
         self.described += rooms

@@ -8,8 +8,10 @@ import asyncio
 import html
 import json
 import logging
+import random
 import re
 import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,19 @@ from tests.bot.slack_doubles import (
 )
 from tests.fakes.slack import FakeSlack, Fault
 from tests.fakes.slack_state import Happened
+from tests.fakes.slack_state import Refused as Denied
 
 BLUE = Page("decision-42 is “blue”.")
 
 
 def texts(house: House, room: str = "C1") -> list[str]:
     return [text for where, text in house.said if where == room]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        many = metafunc.config.getoption("--thorough")
+        metafunc.parametrize("seed", range(40 if many else 3))
 
 
 # ------------------------------------------------------------------------------- the tap
@@ -619,6 +628,62 @@ class TestRoster:
 
         run(doing)
 
+    def test_nothing_is_stored_of_a_room_or_a_person_that_could_not_be_described(self) -> None:
+        """Else a memory would take a room it never heard of for an open one."""
+
+        async def doing(slack: FakeSlack, house: House, team: Team) -> None:
+            slack.here.channel("C8", "new", ["W9", slack.here.bot], "private")
+            slack.here.person("W9", team="T2", known=False)
+            slack.delivery.retries, slack.delivery.patience = (0.0, 0.0, 0.0), 0.3
+            for failing in (1, 2):
+                house.strange = failing
+                await slack.say("W9", "C8", "decision-42: approved")
+                assert house.messages
+                assert house.rooms["C8"].kind == "private"
+                assert "W9" in house.met
+                await team.settled()
+                team.rooms.pop("C8")
+                team.people.pop("W9")
+                house.rooms.pop("C8")
+                house.met.pop("W9")
+
+        run(doing)
+
+    def test_what_somebody_does_just_now_is_not_described_anew(self) -> None:
+        """Slack tells of every status that is set."""
+
+        async def doing(slack: FakeSlack, house: House, team: Team) -> None:
+            house.met.clear()
+            shown = slack.here.users["U1"].shown()
+            for status in ("lunch", "back"):
+                user = shown | {"profile": shown["profile"] | {"status_text": status}}
+                event = {"type": "user_change", "user": user, "event_ts": slack.here.tick()}
+                await slack.tell([Happened(event, None)])
+            assert house.met == {}
+            event = {"type": "user_change", "user": shown | {"tz": "Asia/Tokyo"},
+                     "event_ts": slack.here.tick()}  # fmt: skip
+            await slack.tell([Happened(event, None)])
+            assert house.met["U1"].zone == "Asia/Tokyo"
+
+        run(doing)
+
+    def test_a_room_that_comes_while_the_lists_are_read_is_not_taken_for_left(self) -> None:
+        async def doing(slack: FakeSlack, house: House, team: Team) -> None:
+            passes = iter(range(2))
+            gate = slack.answering["conversations.members"] = Gate(lambda: next(passes, None))
+            team._ask_for("roster")
+            await until(lambda: asked_of(slack, "conversations.members", "C1")[1:])
+            slack.here.channel("C8", "new", ["U1", slack.here.bot])
+            await slack.say("U1", "C8", "just now")
+            await slack.leave(slack.here.bot, "G1")
+            gate.open.set()
+            del slack.answering["conversations.members"]
+            await team.settled()
+            assert team.rooms.keys() == {"C1", "C8"}
+            assert [(gap.room, gap.why) for gap in team.gaps()] == [("G1", "away")]
+
+        run(doing)
+
     def test_a_channel_that_becomes_private_is_so_before_it_is_acknowledged(self) -> None:
         async def doing(slack: FakeSlack, house: House, team: Team) -> None:
             slack.faults["conversations.info"] = [Fault(status=500)]
@@ -925,17 +990,123 @@ class TestCatchingUp:
         run(doing)
 
 
+def test_whatever_was_missed_it_ends_as_it_stands_in_slack(seed: int) -> None:
+    """What is told of each message, last of all, is how Slack shows it: whatever was delivered, lost,
+    delivered twice or in another order, with connections that broke, limits and restarts between."""
+
+    async def doing() -> None:
+        pick = random.Random(seed)
+        async with FakeSlack(a_workspace(), seed) as slack:
+            house = House()
+            habits = Habits(page=pick.choice([3, 10, 200]), flush=0.02)
+            for _ in range(3):
+                async with connected(slack, house, habits=habits) as team:
+                    for _ in range(3):
+                        slack.delivery.lost = pick.random() < 0.5
+                        slack.delivery.duplicates = pick.choice([0.0, 0.5])
+                        await happen(slack, pick)
+                        slack.delivery.lost = False
+                        slack.faults["conversations.history"] = [Fault(limit=0.01)]
+                        slack.faults["conversations.replies"] = [Fault(status=500)]
+                        await team.connected()
+                        await team.settled()
+                slack.here.later(pick.choice([1, 4000]))
+                slack.delivery.lost = True
+                await happen(slack, pick)
+            slack.delivery.lost = False
+            async with connected(slack, house, habits=habits):
+                pass
+            for room in ("C1", "G1"):
+                assert told_of(house, room) == shown_in(slack, room)
+
+    asyncio.run(doing())
+
+
+async def happen(slack: FakeSlack, pick: random.Random) -> None:
+    """A few things that people do."""
+    for _ in range(8):
+        slack.here.later(pick.choice([1, 30, 300]))
+        room = slack.here.one(pick.choice(["C1", "G1"]))
+        who = pick.choice([one for one in room.members if one != slack.here.bot])
+        there = [ts for ts, one in room.messages.items() if not one.get("subtype")]
+        recent = there[-6:]
+        match pick.choice(["say", "say", "reply", "edit", "delete", "react", "unreact"]):
+            case "reply" if roots := [t for t in recent if "thread_ts" not in room.messages[t]]:
+                await slack.say(
+                    who, room.id, f"decision-{slack.here.micros}", thread=pick.choice(roots)
+                )
+            case "edit" if recent:
+                await slack.edit(
+                    room.id, pick.choice(recent), f"decision-{slack.here.micros}: paused", by=who
+                )
+            case "delete" if recent:
+                await slack.delete(room.id, pick.choice(recent))
+            case "react" if recent:
+                with suppress(Denied):
+                    await slack.react(
+                        who, room.id, pick.choice(recent), pick.choice(["eyes", "+1"])
+                    )
+            case "unreact" if given := [
+                (ts, user, one["name"])
+                for ts in recent
+                for one in room.messages[ts].get("reactions", [])
+                for user in one["users"]
+            ]:
+                ts, user, name = pick.choice(given)
+                await slack.unreact(user, room.id, ts, name)
+            case _:
+                await slack.say(who, room.id, f"decision-{slack.here.micros}: approved")
+
+
+def told_of(house: House, room: str) -> dict[str, tuple[str, frozenset[tuple[str, str]]]]:
+    """Of each message that was not deleted what it says last, and who reacted."""
+    said: dict[str, Message] = {}
+    gone: set[str] = set()
+    for one in house.messages:
+        if one.room == room:
+            gone |= {one.ts} if one.removed else set()
+            before = said.get(one.ts)
+            if before is None or (one.edited and one.edited.at) or before.edited is None:
+                newer = before is None or before.edited is None or (
+                    one.edited is not None and one.edited.at >= before.edited.at
+                )  # fmt: skip
+                said[one.ts] = one if newer else said[one.ts]
+    given: dict[tuple[str, str, str], bool] = {}
+    for reaction in sorted(house.reactions, key=lambda one: one.at):
+        if reaction.room == room:
+            given[reaction.ts, reaction.name, reaction.who] = not reaction.removed
+    return {
+        ts: (
+            one.text,
+            frozenset((n, w) for (t, n, w), stands in given.items() if t == ts and stands),
+        )
+        for ts, one in said.items()
+        if ts not in gone
+    }
+
+
+def shown_in(slack: FakeSlack, room: str) -> dict[str, tuple[str, frozenset[tuple[str, str]]]]:
+    return {
+        ts: (
+            one["text"],
+            frozenset((r["name"], who) for r in one.get("reactions", []) for who in r["users"]),
+        )
+        for ts, one in slack.here.one(room).messages.items()
+        if not one.get("subtype")
+    }
+
+
 class Gate:
-    """Holds an answer back from when `passes` gives None."""
+    """Holds an answer back from when `passes` gives None, until `open` is set."""
 
     def __init__(self, passes: Any) -> None:
         self._passes = passes
-        self.held = asyncio.Event()
+        self.held, self.open = asyncio.Event(), asyncio.Event()
 
     async def __call__(self) -> None:
         if self._passes() is None:
             self.held.set()
-            await asyncio.Event().wait()
+            await self.open.wait()
 
 
 def opened_by(house: House) -> Any:
@@ -995,6 +1166,8 @@ class TestPosting:
             sent = await team.post(place, BLUE, "k1")
             assert await team.find(place, "k1", since) == sent
             assert await team.find(place, "k2", since) is None
+            ahead = sent.at + timedelta(seconds=60)  # our clock, and not Slack's
+            assert await team.find(place, "k1", ahead) == sent
             assert await team.find(Place(room="C1"), "k1", since) is None
             assert f"thread_ts={root}" in (sent.link or "")
 
@@ -1218,6 +1391,30 @@ class TestConnecting:
         ):  # fmt: skip
             with pytest.raises(InvalidInput):
                 Slack(setup, opened_by(House()))
+
+    def test_a_port_that_is_taken_is_said(self) -> None:
+        async def doing(slack: FakeSlack, house: House, team: Team) -> None:
+            taken = int(slack.url.split(":")[2].split("/")[0])
+            setup = setup_of(slack, public_url="https://bot.test", port=taken)
+            with pytest.raises(InvalidInput, match="cannot be listened on"):
+                await Slack(setup, opened_by(House())).run(asyncio.Event())
+
+        run(doing)
+
+    def test_variables_of_another_app_of_slack_change_nothing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Bolt would read them."""
+        for name in ("BOT_TOKEN", "APP_TOKEN", "SIGNING_SECRET", "CLIENT_ID", "CLIENT_SECRET"):
+            monkeypatch.setenv(f"SLACK_{name}", "of another app")
+
+        async def doing(slack: FakeSlack, house: House, team: Team) -> None:
+            await slack.say("U1", "C1", "decision-42: approved")
+            assert texts(house) == ["decision-42: approved"]
+            hook = await slack.command("U1", "C1", "/whoknows", "x")
+            await until(lambda: hook.posts)
+
+        run(doing)
 
     @pytest.mark.parametrize("which", ["bot_token", "app_token"])
     def test_a_wrong_token_is_said_at_the_start(self, which: str) -> None:
