@@ -378,7 +378,7 @@ class Memory:
         for name in QUEUES:
             self.queue(name=name).forget(id)
         settled = self._settled_by(id)
-        while self._store.change(partial(removals, id, settled)):
+        while self._store.change(partial(removals, self.sid, id, settled)):
             pass
         while self._store.change(self._understand_anew):
             pass

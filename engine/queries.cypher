@@ -272,8 +272,37 @@ RETURN DISTINCT e.by AS person
 MATCH (r:Room {id: $id}) SET r.here = $here
 
 // -- newest_naming --
-// The rooms whose newest line has an id with somebody's id in it.
-MATCH (r:Room) WHERE r.newest_id CONTAINS $person RETURN r.id
+// The rooms whose newest line has an id that may be made with somebody's.
+MATCH (r:Room) WHERE r.newest_id CONTAINS $person RETURN r.id, r.newest_id
+
+// -- rooms_called --
+// The rooms whose name may hold one of these words.
+MATCH (r:Room) WHERE any(word IN $words WHERE r.name CONTAINS word) RETURN r.id, r.name
+
+// -- rename_room --
+// Calls a room otherwise.
+MATCH (r:Room {id: $id}) SET r.name = $name
+
+// -- moves_named --
+// The membership lines of others whose id may be made with somebody's.
+MATCH (m:Move) WHERE m.id CONTAINS $person AND m.person <> $person RETURN m.id
+
+// -- rename_move --
+// A membership line under another id.
+MATCH (m:Move {id: $id}) SET m.id = $new
+
+// -- rename_told --
+// Who told whom, by a statement that has another id now.
+MATCH ()-[t:TOLD {event: $id}]->() SET t.event = $new
+
+// -- links_named --
+// The confirmed names that may hold one of these words, in lower case.
+MATCH (l:Link) WHERE any(word IN $words WHERE l.name CONTAINS word)
+RETURN l.kind, l.name, l.entity, l.scope
+
+// -- delete_link --
+// A name that was confirmed goes.
+MATCH (l:Link {kind: $kind, name: $name, entity: $entity, scope: $scope}) DELETE l
 
 // -- forget_newest --
 // A room no longer knows the id of its newest line; whatever is of that moment counts as late.
@@ -471,31 +500,28 @@ MERGE (:Forgotten {mark: $mark})
 MATCH (f:Forgotten) RETURN f.mark
 
 // -- involving --
-// Statements in which a person stands anywhere: as speaker, subject, witness, addressee, in an id or
-// in a sentence.
-MATCH (e:Event) WHERE e.entity IS NOT NULL
+// Statements in which a person may stand anywhere: as speaker, subject, witness, addressee, in an id or
+// in a sentence, where other words may also hold the letters. By id, from one on.
+MATCH (e:Event) WHERE e.entity IS NOT NULL AND e.id > $past
   AND (e.by = $person OR e.source CONTAINS $person OR e.members CONTAINS $bar
-       OR e.quote CONTAINS $person OR e.value CONTAINS $person OR e.name CONTAINS $person
-       OR e.trusted CONTAINS $bar OR $bar IN e.sight_people)
-RETURN e.id LIMIT $most
-UNION
-MATCH (a:Audience) WHERE a.members CONTAINS $bar
-MATCH (e:Event {audience: a.id})
-RETURN e.id LIMIT $most
+       OR e.trusted CONTAINS $bar OR $bar IN e.sight_people OR e.audience IN $audiences
+       OR any(word IN $words WHERE e.quote CONTAINS word OR e.value CONTAINS word
+                                OR e.name CONTAINS word))
+RETURN e.id ORDER BY e.id LIMIT $most
 
 // -- words --
 // Statements with their sentences, as they were recorded, and everybody who witnessed them.
 UNWIND $ids AS id
 MATCH (e:Event {id: id})
 RETURN e.id, e.source, e.value, e.name, e.quote, e.members, e.audience, e.sight_people,
-       e.sight_until, e.void, e.alone
+       e.sight_until, e.void, e.alone, e.trusted
 
 // -- all_audiences --
 // The people of every large audience.
 MATCH (a:Audience) RETURN a.id, a.members
 
 // -- marks_by --
-// What somebody pressed, reacted to or took back.
+// What somebody may have pressed, reacted to or taken back.
 MATCH (e:Event) WHERE e.entity IS NULL AND e.source CONTAINS $person RETURN e.id, e.source
 
 // -- rooms_of --

@@ -25,7 +25,6 @@ the lease is somebody else's by then, nothing is written and `Superseded` is rai
 """
 
 import json
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import batched
@@ -33,6 +32,7 @@ from typing import Any, NamedTuple
 
 from engine.errors import Superseded, TooMuchWaiting
 from engine.store import Beside, Command, Store
+from engine.words import cleared, noted_in, part_of, part_of_note, said_in
 
 KEPT = 7 * 24 * 3600 * 1_000_000
 """Microseconds for which it is remembered that a key was applied."""
@@ -347,8 +347,8 @@ class Queue:
         self._ask(("DEL", self._key(":reader"), self._key(":last")))
         for entry in self._all():
             body = without(person, entry.body)
-            read = entry.read is not None and person in entry.read
-            if entry.by == person or body is None or person in entry.lane + entry.key:
+            read = entry.read is not None and noted_in(entry.read, person)
+            if entry.by == person or body is None or _made_with(entry, person):
                 self._ask(self._taken_out(entry))
             elif body != entry.body or read:
                 rewritten = self._script(
@@ -358,13 +358,13 @@ class Queue:
         for one in self.asides():
             entry = one.entry
             body = without(person, entry.body)
-            if entry.by == person or body is None or person in entry.lane + entry.key:
+            if entry.by == person or body is None or _made_with(entry, person):
                 self._ask(("HDEL", self._key(":aside"), entry.key))
-            elif body != entry.body or person in one.why:
+            elif body != entry.body or said_in(one.why, [person]):
                 kept = json.dumps([*_fields(entry._replace(body=body)), "", one.since])
                 self._ask(("HSET", self._key(":aside"), entry.key, kept))
         [marks] = self._ask(("ZRANGE", self._key(":done"), 0, -1))
-        theirs = [key for key in marks if person in key]
+        theirs = [key for key in marks if _part_of_key(key, person)]
         if theirs:
             self._ask(("ZREM", self._key(":done"), *theirs))
 
@@ -391,37 +391,35 @@ class Queue:
 
 
 def without(person: str, body: str) -> str | None:
-    """A body (JSON) that names somebody in place of a person's id; None where the id is part of
-    another word, from which it cannot be told."""
+    """A body (JSON) that names somebody in place of a person's id; None where another id is made with
+    it. In a text only whole words are the person: `Ann` is in neither `Annual` nor `Ann-Marie`."""
     if person not in body:
         return body
-    token = re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(person)}(?![A-Za-z0-9_-])")
-    inside = re.compile(rf"(?<![A-Za-z0-9]){re.escape(person)}(?![A-Za-z0-9])")
 
-    def cleared(value: Any) -> Any:
+    def clear(value: Any) -> Any:
         match value:
             case str():
-                return token.sub("somebody", value)
+                return cleared(value, [person])
             case list():
-                return [cleared(one) for one in value]
+                return [clear(one) for one in value]
             case dict():
-                return {key: cleared(one) for key, one in value.items()}
+                return {key: clear(one) for key, one in value.items()}
             case _:
                 return value
 
-    def left(value: Any) -> bool:
-        match value:
-            case str():
-                return bool(inside.search(value))
-            case list():
-                return any(map(left, value))
-            case dict():
-                return any(map(left, value.values()))
-            case _:
-                return False
+    given = json.loads(body)
+    kept = clear(given)
+    if part_of_note(body, person) and part_of_note(json.dumps(kept), person):
+        return None
+    return body if kept == given else json.dumps(kept)
 
-    kept = cleared(json.loads(body))
-    return None if left(kept) else json.dumps(kept)
+
+def _made_with(entry: Entry, person: str) -> bool:
+    return part_of(entry.lane, person) or _part_of_key(entry.key, person)
+
+
+def _part_of_key(key: str, person: str) -> bool:
+    return any(part_of(part, person) for part in key.split("/"))
 
 
 def _lane(lane: str) -> str:

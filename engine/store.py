@@ -39,12 +39,16 @@ from redis.sentinel import SentinelConnectionPool
 from engine.errors import InvalidInput, NotAllowed, StoreRefused, StoreUnavailable, Superseded
 from engine.queries import queries
 from engine.server import Endpoint
+from engine.words import noted_in, part_of_note, said_in
 
 SCHEMA = 1
 WORKSPACES = "so:workspaces"
 DESCRIBING = frozenset(
-    ("describe_person", "describe_room", "link", "unlink", "opt", "delete_person")
-)
+    (
+        "describe_person", "describe_room", "link", "unlink", "opt", "delete_person", "rename_room",
+        "delete_link",
+    )
+)  # fmt: skip
 """The queries that change what a directory holds."""
 _WITNESSING = frozenset(("witness", "witness_among", "witness_rarely", "witness_rarely_among"))
 LARGE = 1_000  # nodes of a mind from which on it has an index: design/engine.md says when
@@ -319,14 +323,17 @@ class Store:
     def erase(
         self, graph: str, person: str, notes: Callable[[str], str | None] | None = None
     ) -> None:
-        """Deletes a graph, the ACL user of a person and every note that holds the person's id (or
-        rewrites it), and has the append-only file written anew, so that it holds none of it."""
+        """Deletes a graph, the ACL user of a person, every note that holds the person's id as a word (or
+        rewrites it) and every sum that is named by it, and has the append-only file written anew, so that it holds none of it."""
         self._again(lambda: self._erase(graph, person, notes or (lambda note: None)))
 
     def _erase(self, graph: str, person: str, notes: Callable[[str], str | None]) -> None:
-        for key in self._keys("*"):
-            if self._node.type(key) == "zset":
-                self._rewrite_notes(str(key), person, notes)
+        for key in map(str, self._keys("*")):
+            match self._node.type(key):
+                case "zset":
+                    self._rewrite_notes(key, person, notes)
+                case "hash" if self._node.ttl(key) != -1:  # a sum: nothing else of ours expires
+                    self._drop_sums(key, person)
         pipe: Any
         with self._node.pipeline(transaction=True) as pipe:
             pipe.watch(self.key(graph))
@@ -343,15 +350,31 @@ class Store:
 
     def _rewrite_notes(self, key: str, person: str, notes: Callable[[str], str | None]) -> None:
         found: Any = self._node.zrange(key, 0, -1, withscores=True)
-        theirs = [(note, score) for note, score in found if person in note]
         pipe: Any
         with self._node.pipeline(transaction=True) as pipe:
-            for note, score in theirs:
-                pipe.zrem(key, note)
+            for note, score in found:
+                theirs = noted_in(note, person)
+                if not (theirs or part_of_note(note, person)):
+                    continue
                 kept = notes(note)
-                if kept is not None and person not in kept:
-                    pipe.zadd(key, {kept: score})
+                if theirs and kept is not None and noted_in(kept, person):
+                    kept = None
+                elif not theirs and kept is None:
+                    continue  # nobody knows what it means: an id that others made
+                if kept != note:
+                    pipe.zrem(key, note)
+                    if kept is not None:
+                        pipe.zadd(key, {kept: score})
             pipe.execute()
+
+    def _drop_sums(self, key: str, person: str) -> None:
+        if said_in(key.removeprefix(self.key("")), [person]):
+            self._node.delete(key)
+            return
+        fields: Any = self._node.hkeys(key)
+        theirs = [field for field in map(str, fields) if said_in(field, [person])]
+        if theirs:
+            self._node.hdel(key, *theirs)
 
     def user(self, person: str) -> str:
         """The name of a person's ACL user. No id has a colon, so no two people share one."""

@@ -625,7 +625,8 @@ SAMPLES: dict[str, Any] = {
     "row": {"id": "e1", "entity": "refund", "person": "Ann", "room": "chat"}, "after": {"here": "|"},
 }  # fmt: skip
 LISTS = (
-    "chain", "before_last", "entities", "ids", "listeners", "people", "rooms", "said",
+    "audiences", "chain", "before_last", "entities", "ids", "listeners", "people", "rooms", "said",
+    "words",
 )  # fmt: skip
 
 

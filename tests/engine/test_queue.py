@@ -265,6 +265,19 @@ class TestForgetting:
         assert without("Q", body) == body
         assert without("Z", '["join-Z-C1"]') is None
 
+    def test_what_only_holds_the_letters_of_an_id_is_left_as_it_is(self, memory: Memory) -> None:
+        body = json.dumps({"Ann": "Annual", "text": "Ann-Marie asked Anna\nabout mañAnn"})
+        assert without("Ann", body) == body
+        memory.join(["Ann", "Anna"], "hall")
+        queue = held(memory)
+        queue.put(entry(1, by="Anna", text="Annual: Ann-Marie agrees"))
+        queue.keep_read({entry(1).key: '["Anna"]'})
+        before = list(queue.entries(keys(queue)))
+
+        memory.forget("Ann")
+
+        assert list(queue.entries(keys(queue))) == before
+
     def test_nothing_is_left_of_somebody_and_what_others_said_still_waits(
         self, memory: Memory, database: Any
     ) -> None:
