@@ -165,11 +165,12 @@ class Answered:
 
     def get(self, asked: Asked) -> Answer | None:
         text = self._memory.kept(asked.key)
-        return None if text is None else Answer.model_validate_json(text)
+        return None if text is None else Answer.model_validate(json.loads(text))
 
     def put(self, asked: Asked, model: str, answer: Answer) -> None:
         with suppress(StoreError):  # it is of use all the same
-            self._memory.keep(asked.key, answer.model_dump_json())
+            # In ASCII: a model can write halves of characters, which nobody can store as they are.
+            self._memory.keep(asked.key, json.dumps(answer.model_dump()))
 
 
 # ------------------------------------------------------------------------------- costs

@@ -50,6 +50,7 @@ from bot import backlog, lines, naming
 from bot.app import Bot, Reading
 from bot.chat import Command, Enter, Exit, Heard, Message, Reaction
 from bot.context import BEFORE, FULL, conversation, message_id
+from bot.perception import words_of
 from engine import Memory
 from engine.errors import StoreError, StoreRefused, Superseded
 from engine.events import whole
@@ -117,8 +118,12 @@ class _Waiting(NamedTuple):
     heard: Heard
 
     @property
-    def order(self) -> tuple[int, str]:
-        return self.entry.at, self.entry.key
+    def order(self) -> tuple[int, str, int, str]:
+        """As it was said; edits of the same moment as they came."""
+        key = self.entry.key
+        if isinstance(self.heard, Message) and self.heard.edited is not None:
+            key = key.replace(f"/{words_of(self.heard)}", "", 1)
+        return self.entry.at, key, self.entry.arrived, self.entry.key
 
 
 class _Job(NamedTuple):
@@ -294,7 +299,9 @@ class Inbox:
                 self._queue.set_aside(entry, "This version does not understand it.", to_micros(now))
         self._waiting = known
         self._lanes = {
-            lane: [known[key] for _, key in head.first if key in known]
+            lane: sorted(
+                (known[key] for _, key in head.first if key in known), key=lambda one: one.order
+            )
             for lane, head in heads.items()
         }
         self._cut = {lane for lane, head in heads.items() if head.more}
@@ -370,6 +377,8 @@ class Inbox:
     def _write(self, one: _Waiting, kept: _Kept, now: datetime) -> None:
         """Everything that it became, and with the last of it the entry goes."""
         entry, heard = one
+        if isinstance(heard, Message):
+            heard = lines.told_apart(self._memory, heard)
         done = self._queue.done(entry, to_micros(now), heard.room)
         if isinstance(heard, Message) and (heard.removed or heard.edited is not None):
             backlog.drop_review(self._memory, heard)
@@ -458,7 +467,8 @@ class Inbox:
             )
             if asked:
                 self._jobs.append(_Job(self._pool.submit(self._bot.read, window), asked))
-        self._keep([(one, _Kept()) for one in by_message.values()])  # nothing is to be read there
+        nothing = _Kept().model_dump_json()
+        self._keep([(one, nothing) for one in by_message.values()])  # nothing is to be read there
 
     def _collect(self, now: datetime) -> None:
         """Keeps what was read meanwhile."""
@@ -467,6 +477,12 @@ class Inbox:
         for job in ended:
             try:
                 reading = job.future.result()
+                read = [
+                    (one, _kept(one.heard, [reading]))
+                    for one in job.some
+                    if isinstance(one.heard, Message)
+                ]
+                texts = [kept.model_dump_json() for _, kept in read]
             except CannotRead as error:
                 if error.later is None:
                     self._fail_all(job.some, error.why, now)
@@ -475,15 +491,11 @@ class Inbox:
             except Exception as error:  # noqa: BLE001 - one bad message must not stop the others
                 self._fail_all(job.some, f"It could not be read ({type(error).__name__}).", now)
             else:
-                self._keep([
-                    (one, _kept(one.heard, [reading]))
-                    for one in job.some
-                    if isinstance(one.heard, Message)
-                ])  # fmt: skip
+                self._keep([(one, text) for (one, _), text in zip(read, texts, strict=True)])
                 self._succeed()
 
-    def _keep(self, read: Sequence[tuple[_Waiting, _Kept]]) -> None:
-        texts = {one.entry.key: kept.model_dump_json() for one, kept in read}
+    def _keep(self, read: Sequence[tuple[_Waiting, str]]) -> None:
+        texts = {one.entry.key: text for one, text in read}
         self._queue.keep_read(texts)
         for one, _ in read:
             self._renew(one, read=texts[one.entry.key])
@@ -588,7 +600,8 @@ def key_of(heard: Heard) -> str:
     if isinstance(heard, Message):
         version = [heard.ts, kind]
         if heard.edited is not None:
-            version.append(f"v{to_micros(heard.edited.at)}")
+            # Two edits can have one moment; only their words tell them apart.
+            version += [f"v{to_micros(heard.edited.at)}", words_of(heard)]
         if heard.removed:
             version.append("removed")
         if heard.reactions:

@@ -22,10 +22,11 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from bot.chat import Kept, Message
-from bot.perception import ANSWERS_WITHIN, NEARBY, Line, Reacted, Said, merged
+from bot.perception import ANSWERS_WITHIN, NEARBY, Line, Reacted, Said, merged, words_of
 from engine import Memory
 from engine.memory import Notes, Span
 from engine.rules import from_micros, to_micros
+from engine.words import part_of
 
 EVERYTHING = "*"
 """Unsettled: all of a room, because something bears upon all of it."""
@@ -194,6 +195,27 @@ def replaces_another(memory: Memory, message: Message) -> bool:
     )
 
 
+def told_apart(memory: Memory, message: Message) -> Message:
+    """An edit as it follows those of the same moment that were heard before it.
+
+    Platforms give whole seconds, and people edit twice in one. What came later stands: it counts as
+    written a microsecond after what is known to have been written then. What is known already keeps
+    its moment, however often it comes. (Edited there and back within one moment, the way back is not
+    told from the first time, and is not heard.)
+    """
+    if message.edited is None or message.removed:
+        return message
+    words, at = words_of(message), message.edited.at
+    known = {
+        one.edited or one.soon: one.words
+        for one in _versions(memory, message.room, {message.ts: message.at})
+        if one.words and not one.removed
+    }
+    while known.get(max(at, message.at), words) != words:
+        at = max(at, message.at) + timedelta(microseconds=1)
+    return message.model_copy(update={"edited": message.edited.model_copy(update={"at": at})})
+
+
 def bearing_on(memory: Memory, room: str, new: Sequence[Unsettled]) -> Bearing:
     """The statements that these lines can bear upon, and all lines that bear upon those.
 
@@ -326,15 +348,16 @@ def without(note: str, person: str) -> str | None:
             return _text(
                 line._replace(
                     author=None if line.author == person else line.author,
+                    words="" if person in (line.author, line.editor) else line.words,
                     editor=None if line.editor == person else line.editor,
                     mentions=tuple(p for p in line.mentions if p != person),
                     reactions=tuple((name, p) for name, p in line.reactions if p != person),
-                    said=tuple(one for one in line.said if person not in one.event),
+                    said=tuple(one for one in line.said if not part_of(one.event, person)),
                 )
             )
         case [int(), int(), str(), _, _, list(mentions), list(events)]:
             kept[5] = [p for p in mentions if p != person]
-            kept[6] = [event for event in events if person not in event]
+            kept[6] = [event for event in events if not part_of(event, person)]
             return json.dumps(kept)
         case _:
             return None

@@ -65,6 +65,7 @@ class Line(NamedTuple):
     this version says, None where it always did; `soon`: when an edit within a minute made it so, as
     if it had been written so; `editor`: who edited it. `reactions`: what is shown with this version
     without a time, as name and person. `removed`: it is gone, since `gone` where that is known.
+    `words`: of an edit, what tells its text from another's (`words_of`).
     """
 
     at: datetime
@@ -80,6 +81,7 @@ class Line(NamedTuple):
     editor: str | None = None
     reactions: tuple[tuple[str, str], ...] = ()
     gone: datetime | None = None
+    words: str = ""
 
 
 class Reacted(NamedTuple):
@@ -120,7 +122,16 @@ def line(
             )
         ),
         gone=message.gone if message.removed else None,
+        words=words_of(message),
     )
+
+
+def words_of(message: Message) -> str:
+    """A short hash of what an edit says, so that another edit of the same moment is told from it."""
+    if message.edited is None or message.removed:
+        return ""
+    told = f"{message.room}/{message.ts}/{message.text}".encode("utf-8", "replace")
+    return hashlib.sha256(told).hexdigest()[:12]
 
 
 def _first(event: Say | Tell | Report) -> str:
@@ -606,7 +617,7 @@ def _version(one: Line) -> tuple[object, ...]:
     return (
         one.ts, one.removed, str(one.edited or ""), str(one.soon or ""), one.said, one.mentions,
         one.author or "", one.editor or "", one.reactions, str(one.gone or ""), one.thread or "",
-        one.shown,
+        one.shown, one.words,
     )  # fmt: skip
 
 

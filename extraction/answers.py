@@ -6,15 +6,19 @@ people wrote; they are made for measuring, and nowhere else.
 
 import hashlib
 import json
+import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.errors import InvalidInput
+
+_log = logging.getLogger(__name__)
 
 Pass = Literal["sort", "read", "story"]
 """What a model is asked for: sorting messages, reading statements, reading a story of Hi-ToM."""
@@ -97,7 +101,8 @@ class Recorded:
     """A file of answers, one JSON object a line (docs/extraction.md, "Recorded answers").
 
     Looked up by key, else by case, pass and part: whoever answers from outside need not know our
-    hashes. What is put is appended at once. Raises InvalidInput for a file that cannot be used.
+    hashes. What is put is appended at once, and on disk. A last line that was cut off in the middle, as
+    by a killed process, is left out with a warning, and what is put begins a new one. Raises InvalidInput for a file that cannot be used.
     """
 
     def __init__(self, *files: Path, record: Path | None = None) -> None:
@@ -127,12 +132,16 @@ class Recorded:
                 _append(self._record, line)
 
     def _load(self, file: Path) -> None:
-        for number, line in enumerate(_lines(file), 1):
+        lines = _lines(file)
+        for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
                 self._add(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                if number == len(lines) and _is_torn(line):
+                    _log.warning("the last line of a file of answers was cut off: it is left out")
+                    continue
                 raise InvalidInput(
                     f"{file} cannot be used: line {number} is no recorded answer."
                 ) from None
@@ -143,12 +152,15 @@ class Recorded:
             answer = Answer.model_validate({"answer": row["answer"], **row})
         except ValidationError:
             raise ValueError from None
-        if not row.get("key") and not row.get("case"):
+        if not row.get("key") and row.get("case") in (None, ""):
             raise ValueError
         if row.get("key"):
             self._by_key[str(row["key"])] = answer
-        if row.get("case"):
-            self._by_case[str(row["case"]), kind, int(row.get("part", 0))] = answer
+        case = row.get("case")
+        if isinstance(case, int | float):  # as the runs name a case whose id is a number
+            case = f"[{json.dumps(case)},1]"
+        if case:
+            self._by_case[str(case), kind, int(row.get("part") or 0)] = answer
 
 
 class Wanted:
@@ -197,18 +209,50 @@ def _named(asked: Asked) -> dict[str, object]:
 def _lines(file: Path) -> list[str]:
     try:
         # Not splitlines(): what people write may hold U+2028, which JSON leaves as it is.
-        return file.read_text("utf-8").split("\n")
+        ended, end, begun = file.read_bytes().rpartition(b"\n")
+        # A line that was cut off may have been cut inside of a character.
+        return [
+            *(ended.decode("utf-8").split("\n") if end else []),
+            begun.decode("utf-8", "replace"),
+        ]
     except (OSError, UnicodeDecodeError):
         raise InvalidInput(
             f"{file} cannot be used: there is no file of that name to read."
         ) from None
 
 
-def _append(file: Path, line: Mapping[str, object] | None = None) -> None:
-    """Adds a line whole, or only makes sure that the file can be written."""
+def _unended(stream: BinaryIO) -> bytes:
+    """What stands after the last line end."""
+    found, at = b"", stream.seek(0, os.SEEK_END)
+    while at > 0 and b"\n" not in found:
+        step = min(at, 65_536)
+        at = stream.seek(at - step)
+        found = stream.read(step) + found
+    return found.rpartition(b"\n")[2]
+
+
+def _is_torn(line: str) -> bool:
+    """Whether it begins like an answer and breaks off: it is no JSON, and no line end came after it."""
     try:
-        with file.open("a", encoding="utf-8", errors="replace") as stream:
+        json.loads(line)
+    except ValueError:
+        return line.lstrip().startswith("{")
+    return False
+
+
+def _append(file: Path, line: Mapping[str, object] | None = None) -> None:
+    """Adds a line whole and on disk, or only makes sure that the file can be written. What a killed
+    process left of a last line makes room for it."""
+    try:
+        with file.open("ab+") as stream:
             if line is not None:
-                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                begun = _unended(stream)
+                if begun and _is_torn(begun.decode("utf-8", "replace")):
+                    stream.truncate(stream.seek(0, os.SEEK_END) - len(begun))
+                    begun = b""
+                text = ("\n" if begun else "") + json.dumps(line, ensure_ascii=False) + "\n"
+                stream.write(text.encode("utf-8", "replace"))
+                stream.flush()
+                os.fsync(stream.fileno())
     except OSError:
         raise InvalidInput(f"{file} cannot be written.") from None

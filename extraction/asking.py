@@ -13,11 +13,20 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
 
 from engine.events import whole
 from extraction import Certainty, Known, Passage, Statement, Window
-from extraction.gate import NAME_LIMIT, named
+from extraction.gate import NAME_LIMIT, QUOTE_LIMIT, Held, named
 from extraction.markup import fold, read
 from extraction.references import entity_id
 
@@ -72,6 +81,32 @@ class Read(_Answer):
     """The second pass: what was stated, in order."""
 
     statements: list[Stated]
+    _misshapen: tuple[object, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _apart(cls, given: object, handler: ModelWrapValidatorHandler["Read"]) -> "Read":
+        """One statement that is none must not take the others with it."""
+        if not isinstance(given, Mapping) or not isinstance(some := given.get("statements"), list):
+            return handler(given)
+        wrong = [at for at, one in enumerate(some) if not _is_stated(one)]
+        right = [one for at, one in enumerate(some) if at not in set(wrong)]
+        answer = handler({**given, "statements": right})
+        answer._misshapen = tuple(some[at] for at in wrong)
+        return answer
+
+    @property
+    def misshapen(self) -> tuple[object, ...]:
+        """What stood among the statements without their shape, as it was answered."""
+        return self._misshapen
+
+
+def _is_stated(one: object) -> bool:
+    try:
+        Stated.model_validate(one)
+    except (ValidationError, RecursionError):
+        return False
+    return True
 
 
 class Sheet(NamedTuple):
@@ -332,6 +367,34 @@ def statements(asked: Sheet, answer: Read) -> list[Statement]:
                 certainty=one.certainty,
             )
         )
+    return found
+
+
+def misshapen(asked: Sheet, answer: Read) -> list[Held]:
+    """What of an answer is no statement, as far as it can be told what it was to be."""
+    found: list[Held] = []
+    for one in answer.misshapen:
+        fields = one if isinstance(one, Mapping) else {}
+
+        def number(name: str, fields: Mapping[str, object] = fields) -> int:
+            given = fields.get(name)
+            return given if type(given) is int else 0
+
+        def text(name: str, fields: Mapping[str, object] = fields) -> str:
+            given = fields.get(name)
+            return whole(given[:QUOTE_LIMIT]) if isinstance(given, str) else ""
+
+        statement = Statement(
+            kind="say",
+            message=_at([passage.id for passage in asked.messages], number("message")),
+            speaker=_at(asked.people, number("speaker")),
+            entity=_at([one.id for one in asked.entities], number("entity")),
+            name=text("new_name"),
+            value=text("value"),
+            decides=False,
+            quote=text("quote"),
+        )
+        found.append(Held(statement=statement, reason="it does not have the shape of a statement"))
     return found
 
 

@@ -82,8 +82,13 @@ def connect(
 ) -> anthropic.Anthropic:
     """A client that takes neither key nor address from the environment and tells nobody what is said.
 
-    `http_client`: an httpx2.Client to send with (tests, proxies).
+    Redirects are not followed: what people wrote goes to the address that was configured and nowhere
+    else. `http_client`: an httpx2.Client to send with (tests, proxies); it follows none from now on.
     """
+    sends = (
+        anthropic.DefaultHttpxClient(follow_redirects=False) if http_client is None else http_client
+    )
+    sends.follow_redirects = False
     # The SDK logs whole requests at the level DEBUG, and would trace them.
     logging.getLogger("anthropic").setLevel(logging.WARNING)
     return anthropic.Anthropic(
@@ -91,7 +96,7 @@ def connect(
         base_url=base_url or API,
         timeout=TIMEOUT,
         max_retries=retries,
-        http_client=http_client,
+        http_client=sends,
         middleware=[_impatient],
         open_telemetry=False,
     )
@@ -368,6 +373,7 @@ class _Piece(NamedTuple):
     statements: list[Statement]
     sorts: dict[str, Sort]
     unread: frozenset[str]
+    held: tuple[Held, ...] = ()
 
 
 class Claude:
@@ -416,6 +422,7 @@ class Claude:
         found: list[Statement] = []
         sorts: dict[str, Sort] = {}
         unread: set[str] = set()
+        misshapen: list[Held] = []
         for part, piece in enumerate(asking.pieces(window)):
             if not asking.shows_anything(piece):
                 continue
@@ -423,10 +430,11 @@ class Claude:
             found += read.statements
             sorts |= read.sorts
             unread |= read.unread
+            misshapen += read.held
         admitted = admit(window, found, self._scribes)
         return Reading(
             asking.joined(window, certain.statements, admitted.statements),
-            [*certain.held, *admitted.held],
+            [*certain.held, *misshapen, *admitted.held],
             sorts,
             frozenset(unread),
             standing,
@@ -452,6 +460,7 @@ class Claude:
             [one for half in parts for one in half.statements],
             {id: sort for half in parts for id, sort in half.sorts.items()},
             frozenset(id for half in parts for id in half.unread),
+            tuple(one for half in parts for one in half.held),
         )
 
     def _asked(self, window: Window, case: str | None, part: int) -> _Piece:
@@ -477,7 +486,8 @@ class Claude:
         if self.model.meter.standing().regime != "model":
             return _Piece([], sorts, flagged)
         answer = self._ask("read", asked, Read, room, case, part)
-        return _Piece(asking.statements(asked, answer), sorts, frozenset())
+        held = tuple(asking.misshapen(asked, answer))
+        return _Piece(asking.statements(asked, answer), sorts, frozenset(), held)
 
     def _only_read(self, asked: Sheet, case: str | None, part: int) -> bool:
         """Who answers from outside need not sort first."""

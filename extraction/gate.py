@@ -8,15 +8,17 @@ to look at, and the message can be read again.
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from extraction import Passage, Statement, Window
+from engine.events import whole
+from extraction import Passage, Statement, Window, manner
 from extraction.markup import Shown, fold, read
 from extraction.references import entity_id
-from extraction.sentences import sentences
+from extraction.sentences import Sentence, sentences
 
 VALUE_LIMIT = 200
 QUOTE_LIMIT = 200
@@ -27,12 +29,72 @@ _UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 _WORD = re.compile(r"\w+")
 _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 _CASELESS = "\u0590"  # Hebrew, Arabic, Thai, Korean, Chinese, … come after the scripts with case
-_ASKS = re.compile(
-    r"[\W_]*(?:is|are|was|were|do|does|did|has|have|should|shall|can|could|would|will|may|any|who"
-    r"|what|when|where|which|why|how|ist|sind|hat|soll|wer|was|wann|est-ce|qui|quand|cuándo|qué)\b"
-    r"|\s*¿"
-)
 _OCCURRENCES = 20  # of one quote in one message that are looked at
+_ENDING = 4  # letters that inflected forms of one word differ in, at most
+_SMALL = frozenset(  # words that carry no meaning of their own; no denial is one of them
+    [
+        "a",
+        "an",
+        "the",
+        "to",
+        "at",
+        "in",
+        "on",
+        "of",
+        "by",
+        "for",
+        "and",
+        "or",
+        "is",
+        "it",
+        "be",
+        "as",
+        "we",
+        "i",
+        "so",
+        "am",
+        "im",
+        "zu",
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "ein",
+        "und",
+        "oder",
+        "el",
+        "la",
+        "los",
+        "las",
+        "un",
+        "una",
+        "en",
+        "de",
+        "y",
+        "o",
+        "le",
+        "les",
+        "des",
+        "du",
+        "et",
+        "ou",
+        "à",
+        "au",
+        "il",
+        "lo",
+        "di",
+        "e",
+    ]
+)
+# Names that are words as well, where they open a sentence and are followed like words.
+_VERB_FIRST = re.compile(
+    r"\s+(?:be|have|not|it|this|that|we|you|they|i|he|she|the|there)(?!\w)", re.IGNORECASE
+)
+_SOMEBODY = re.compile(
+    r"(?<!\w)(?:you|u|y'all|him|her|them|he|she|they|both|everyone|everybody|all|team|dir|dich|du|ihr|ihm|ihn|ihnen|euch|er|sie"
+    r"|te|ti|tú|usted|ustedes|os|le|les|él|ella|tu|toi|vous|lui|leur|elle|eux|ti|lei|voi)(?!\w)"
+)
 
 Reason = Literal[
     "the messages are of several rooms",
@@ -54,8 +116,12 @@ Reason = Literal[
     "what it is about was not named",
     "its text cannot be stored",
     "it was asked, not stated",
+    "it holds on a condition only",
+    "it tells somebody what to record",
+    "it says the opposite of what was written",
     "the extractor is unsure of it",
     "its message states too much",
+    "it does not have the shape of a statement",
 ]
 
 
@@ -81,7 +147,9 @@ def admit(
     """Which statements stand; admitting what was admitted changes nothing.
 
     A statement of the window's own messages, in one room, whose quote the author wrote, whose value
-    and new name are words of the talk, and whose people are known. Corrected rather than held: the
+    stands in the quoted sentences (or before them, where they accept it), denied there if and only if
+    it is a denial, whose new name is in words of the talk, and whose people are known. What a whole
+    sentence asks, makes depend on something, or orders somebody to record is not stated. Corrected rather than held: the
     quote becomes the characters as they were written (at most 200); addressees the message does not
     name go; hearsay becomes its author's own mention.
 
@@ -98,7 +166,7 @@ def admit(
         if isinstance(judged, Statement):
             passed.statements.append(judged)
         else:
-            passed.held.append(Held(statement=one, reason=judged))
+            passed.held.append(Held(statement=_storable(one), reason=judged))
     return passed
 
 
@@ -112,6 +180,7 @@ class _Gate:
         self.known = {one.id: one for one in window.entities}
         self._shown: dict[str, Shown] = {}
         self._said: dict[int, str] = {}
+        self._own: dict[str, list[Sentence]] = {}
 
     def judge(self, one: Statement) -> Statement | Reason:
         """The statement as it may be believed, or why it may not."""
@@ -123,7 +192,7 @@ class _Gate:
         passage = self.window.passages[at]
         if passage.context:
             return "its message was shown as context only"
-        if _UNSTORABLE.search(one.quote + one.value + one.name):
+        if _UNSTORABLE.search("".join((one.quote, one.value, one.name, one.entity))):
             return "its text cannot be stored"
         steps: tuple[Callable[[Statement, Passage], Statement | Reason], ...] = (
             self._quoted,
@@ -144,13 +213,14 @@ class _Gate:
 
     def _quoted(self, one: Statement, passage: Passage) -> Statement | Reason:
         shown = self._read(passage)
-        found = _find(shown, one.quote)
+        found = _find(shown, one.quote, self._sentences(passage))
         if found is None:
             return "nothing of what it quotes is in the message"
         start, end, exact = found
-        own = sentences(shown.plain)
-        if not any(sentence.start < end and start < sentence.end for sentence in own):
+        if not _is_covered(shown, start, end, self._sentences(passage)):
             return "what it quotes is not the author's own words"
+        if not _holds_a_word(shown.text, start, end):
+            return "nothing of what it quotes is in the message"
         if exact and len(one.quote) <= QUOTE_LIMIT:
             return one
         inner = fold(shown.text[start:end]).find(fold(one.value.strip()))
@@ -166,6 +236,19 @@ class _Gate:
         if passage.id not in self._shown:
             self._shown[passage.id] = read(passage.text, self.window.people)
         return self._shown[passage.id]
+
+    def _sentences(self, passage: Passage) -> list[Sentence]:
+        """The author's own."""
+        if passage.id not in self._own:
+            self._own[passage.id] = list(sentences(self._read(passage).plain))
+        return self._own[passage.id]
+
+    def _around(self, one: Statement, passage: Passage) -> list[Sentence]:
+        """The whole sentences that a quote is of, however it was cut out of them."""
+        own = self._sentences(passage)
+        found = _find(self._read(passage), one.quote, own)
+        start, end = found[:2] if found else (0, 0)
+        return [sentence for sentence in own if sentence.start < end and start < sentence.end]
 
     # ---------------------------------------------------------------------------- the people
 
@@ -190,7 +273,7 @@ class _Gate:
         addressees = tuple(
             who
             for who in dict.fromkeys(one.addressees)
-            if self._is_known(who, passage) and self._names(passage, who)
+            if self._is_known(who, passage) and self._names_properly(passage, who)
         )
         if addressees != one.addressees:
             one = one.model_copy(update={"addressees": addressees})
@@ -200,9 +283,7 @@ class _Gate:
             return "the person it is about is nobody here"
         if one.about == one.speaker:
             return "it says what its speaker told themselves"
-        if one.about not in self.authors and not any(
-            self._names(other, one.about) for other in self.window.passages
-        ):
+        if not self._speaks_of(passage, one.about):
             return "nobody spoke of the person it is about"
         return one.model_copy(update={"decides": False}) if one.decides else one
 
@@ -218,6 +299,23 @@ class _Gate:
             self.window.people.get(who, ""), fold(self._read(passage).text)
         )
 
+    def _names_properly(self, passage: Passage, who: str) -> bool:
+        """The same, but a name is written as one: "it will be rejected" does not speak of Will."""
+        return self._mentions(passage, who) or named(
+            self.window.people.get(who, ""), self._read(passage).text, proper=True
+        )
+
+    def _speaks_of(self, passage: Passage, who: str) -> bool:
+        """By name; or by a word for a person ("you"), where it is known from the talk who that is."""
+        if self._names_properly(passage, who):
+            return True
+        text = fold(self._read(passage).text)
+        if not (_SOMEBODY.search(text) or any(c > _CASELESS for c in text if c.isalpha())):
+            return False
+        return who in self.authors or any(
+            self._names_properly(other, who) for other in self.window.passages
+        )
+
     def _mentions(self, passage: Passage, who: str) -> bool:
         return any(m.kind == "person" and m.data == who for m in self._read(passage).marks)
 
@@ -229,10 +327,38 @@ class _Gate:
             return "it has no value"
         if len(value) > VALUE_LIMIT:
             return "its value is too long"
-        given = self.known[one.entity].values if one.entity in self.known else ()
-        if not _anchored(value, "\n".join((self._said_until(passage), *map(fold, given)))):
-            return "its value was not said"
+        if reason := self._unsaid(one, value, passage):
+            return reason
         return one if value == one.value else one.model_copy(update={"value": value})
+
+    def _unsaid(self, one: Statement, value: str, passage: Passage) -> Reason | None:
+        """Why a value is not what was said, if so.
+
+        Its words are those of the quoted sentences. Only where these accept something, or name a part
+        of it ("5 then"), are they those of one message before, or of the rest of this one. A known value
+        need not be said again.
+        """
+        text = fold(self._read(passage).text)
+        own = "\n".join(text[s.start : s.end] for s in self._around(one, passage))
+        known = self.known.get(one.entity)
+        names = (one.name, *((known.name, *known.aliases) if known else ()))
+        if _anchored(value, own):
+            return (
+                None if _agrees(value, own, names) else "it says the opposite of what was written"
+            )
+        again = known is not None and any(fold(value) == fold(before) for before in known.values)
+        if again and manner.denies(own) == manner.denies(fold(value)):
+            return None
+        if not (manner.assents(own) or (_shares(value, own) and _agrees(value, own, names))):
+            return "its value was not said"
+        before = self.window.passages[: self.places[passage.id] + 1]
+        said = [fold(self._read(other).text) for other in before]
+        found = [one for one in said if _anchored(value, f"{one}\n{own}")]
+        if not found:
+            return "its value was not said"
+        if not any(_agrees(value, one, names) for one in found):
+            return "it says the opposite of what was written"
+        return None
 
     def _named(self, one: Statement, passage: Passage) -> Statement | Reason:
         if one.entity in self.known or one.entity in self.window.threads.values():
@@ -264,20 +390,59 @@ class _Gate:
     def _settled(self, one: Statement, passage: Passage) -> Statement | Reason:
         if one.certainty == "unsure":
             return "the extractor is unsure of it"
-        asks = one.quote.rstrip(" *_)\"'”’").endswith(("?", "？", "؟"))
-        if one.decides and asks and _ASKS.match(fold(one.quote)):
-            return "it was asked, not stated"
+        shown, value = self._read(passage), fold(one.value)
+        around = self._around(one, passage)
+        said = [(shown.plain[s.start : s.end], fold(shown.text[s.start : s.end])) for s in around]
+        if any(manner.orders(plain) for plain, _ in said):
+            return "it tells somebody what to record"
+        holding = [each for each in said if value in each[1]] or said
+        name = fold(one.name)
+        if any(c.isdigit() for c in name) and not any(name in text for _, text in said):
+            # "is decision-82 approved? decision-83 is": what is asked is about another thing.
+            own = ((shown.plain[s.start : s.end], s) for s in self._sentences(passage))
+            own_texts = [(plain, fold(shown.text[s.start : s.end])) for plain, s in own]
+            holding = [each for each in own_texts if name in each[1]] or holding
+        for plain, text in holding:
+            about = value if value in plain else ""
+            asks = manner.asks(plain, about) or manner.asks(text, about, (name,))
+            if asks and (one.decides or manner.opens_a_question(plain)):
+                return "it was asked, not stated"
+            if one.kind == "say" and manner.is_conditional(plain):
+                return "it holds on a condition only"
         return one
 
 
-def _find(shown: Shown, quote: str) -> tuple[int, int, bool] | None:
+def _storable(one: Statement) -> Statement:
+    """As it can be kept for somebody to look at, whatever an extractor made up."""
+    fields = ("message", "speaker", "entity", "name", "value", "quote")
+    broken = {field: whole(text) for field in fields if whole(text := getattr(one, field)) != text}
+    if one.about is not None and whole(one.about) != one.about:
+        broken["about"] = whole(one.about)
+    addressees = tuple(map(whole, one.addressees))
+    if not broken and addressees == one.addressees:
+        return one
+    return one.model_copy(update={**broken, "addressees": addressees})
+
+
+def _find(shown: Shown, quote: str, own: Sequence[Sentence]) -> tuple[int, int, bool] | None:
     """Where a quote stands in the displayed text, and whether it is as it was written.
 
     As written; else as displayed; else as displayed but for case, kinds of quotes and dashes, and
-    spaces. What is struck out or in a code block is not displayed, so it is never found.
+    spaces. What is struck out or in a code block is not displayed, so it is never found. Where it
+    stands more than once, the author's `own` words count.
     """
-    if not quote.strip():
-        return None
+    first: tuple[int, int, bool] | None = None
+    for found in _places(shown, quote):
+        if _is_covered(shown, found[0], found[1], own):
+            return found
+        first = first or found
+    return first
+
+
+def _places(shown: Shown, quote: str) -> Iterator[tuple[int, int, bool]]:
+    bare = quote.strip()
+    if not bare:
+        return
     at = shown.raw.find(quote)
     for _ in range(_OCCURRENCES):
         if at < 0:
@@ -288,15 +453,47 @@ def _find(shown: Shown, quote: str) -> tuple[int, int, bool] | None:
             if at <= shown.low[i] and shown.high[i] <= at + len(quote)
         ]
         if inside and shown.text[inside[0] : inside[-1] + 1].strip():
-            return inside[0], inside[-1] + 1, True
+            yield inside[0], inside[-1] + 1, True
         at = shown.raw.find(quote, at + 1)
-    bare = quote.strip()
     at = shown.text.find(bare)
-    if at >= 0:
-        return at, at + len(bare), False
+    for _ in range(_OCCURRENCES):
+        if at < 0:
+            break
+        yield at, at + len(bare), False
+        at = shown.text.find(bare, at + 1)
     pieces = [re.escape(piece) for piece in fold(bare).split()]
-    loose = re.search(r"\s+".join(pieces), fold(shown.text))
-    return (loose.start(), loose.end(), False) if loose else None
+    loose = re.finditer(r"\s+".join(pieces), fold(shown.text))
+    for one in islice(loose, _OCCURRENCES):
+        yield one.start(), one.end(), False
+
+
+def _is_covered(shown: Shown, start: int, end: int, own: Sequence[Sentence]) -> bool:
+    """Whether every word and sign of `[start, end)` is in the author's own sentences."""
+    at, some = start, False
+    for sentence in own:
+        if sentence.end <= start or end <= sentence.start:
+            continue
+        some = True
+        if any(c.isalnum() or c == ">" for c in shown.text[at : sentence.start]):
+            return False
+        at = max(at, sentence.end)
+    return some and not any(c.isalnum() or c == ">" for c in shown.text[at:end])
+
+
+def _holds_a_word(text: str, start: int, end: int) -> bool:
+    """Whether a whole word of two letters stands there, or a sign of a script without case."""
+    since, until = start, end
+    while since > 0 and text[since - 1 : since + 1].isalnum():
+        since -= 1
+    while until < len(text) and text[until - 1 : until + 1].isalnum():
+        until += 1
+    for word in _WORD.finditer(text, since, until):
+        letters = [c for c in word.group() if c.isalpha()]
+        if any(c > _CASELESS for c in letters):
+            return True
+        if len(letters) > 1 and start <= word.start() and word.end() <= end:
+            return True
+    return False
 
 
 def _positions(shown: Shown, since: int, until: int) -> range:
@@ -304,22 +501,42 @@ def _positions(shown: Shown, since: int, until: int) -> range:
     return range(bisect_left(shown.low, since), bisect_right(shown.low, until))
 
 
-def named(name: str, text: str) -> bool:
-    """Whether folded `text` holds the name, or a part of it that is a word of its own."""
-    whole = " ".join(fold(name).split()).removeprefix("@")
-    if not whole:
+def named(name: str, text: str, *, proper: bool = False) -> bool:
+    """Whether folded `text` holds the name, or a part of it that is a word of its own.
+
+    `proper`: `text` is as displayed, and the name is written as one there: with an initial capital
+    where its script has them, and not as the verb that opens a sentence ("Will it …", "May be").
+    """
+    whole_name = " ".join(fold(name).split()).removeprefix("@")
+    if not whole_name:
         return False
-    parts = {whole, *(part for part in re.split(r"[\s._-]+", whole) if len(part) > 1)}
-    return any(_stands_in(part, text) for part in parts)
+    parts = {whole_name, *(part for part in re.split(r"[\s._-]+", whole_name) if len(part) > 1)}
+    folded = fold(text) if proper else text
+    return any(
+        not proper or _is_proper(text, at, end)
+        for part in parts
+        for at, end in _standing(part, folded)
+    )
 
 
-def _stands_in(part: str, text: str) -> bool:
+def _standing(part: str, text: str) -> Iterator[tuple[int, int]]:
     if part not in text:
-        return False
+        return
     if part[0] > "\u2e80":  # no spaces around words there
-        return True
+        at = text.find(part)
+        yield at, at + len(part)
+        return
     # An ending may follow ("bens", "마야가"), another word may not come before.
-    return bool(re.search(rf"(?<!\w){re.escape(part)}(?:(?!\w)|s(?!\w)|(?=[\u2e80-\uffff]))", text))
+    pattern = rf"(?<!\w){re.escape(part)}(?:(?!\w)|s(?!\w)|(?=[\u2e80-\uffff]))"
+    for found in re.finditer(pattern, text):
+        yield found.start(), found.start() + len(part)
+
+
+def _is_proper(text: str, at: int, end: int) -> bool:
+    if text[at].islower():
+        return False
+    opens = not text[:at].rstrip(" *_\"'(") or text[:at].rstrip(" *_\"'(")[-1] in ".!?\n:"
+    return not (opens and _VERB_FIRST.match(text, end))
 
 
 def _could_be_called(name: str, said: str) -> bool:
@@ -336,26 +553,77 @@ def _scripts(text: str) -> set[str]:
 
 
 def _anchored(words: str, said: str) -> bool:
-    """Whether words are the talk's own: literally in it, or at least half of those that carry
-    meaning by their beginning ("reject" for "rejected"), and what has a digit exactly.
+    """Whether words are the talk's own: literally in it, or each that carries meaning, as it is or
+    inflected ("reject" for "rejected"), and what has a digit exactly.
 
     So nothing is translated, no date worked out, and no key invented.
     """
     plain = " ".join(fold(words).split())
-    if plain in " ".join(said.split()):
+    if _is_written(plain, " ".join(said.split())):
         return True
     tokens = _WORD.findall(plain)
     spoken = set(_WORD.findall(said))
-    if any(token not in spoken for token in tokens if any(c.isdigit() for c in token)):
+    heavy = [token for token in tokens if token not in _SMALL] or tokens
+    return bool(heavy) and all(token in spoken or _begins(token, spoken) for token in heavy)
+
+
+def _is_written(plain: str, said: str) -> bool:
+    """Literally, and not as a part of a longer word where the script has a space between them."""
+    if not plain:
         return False
-    heavy = [token for token in tokens if len(token) > 3 or token[0] > _CASELESS] or tokens
-    found = sum(1 for token in heavy if token in spoken or _begins(token, said))
-    return found > 0 and 2 * found >= len(heavy)
+    before = r"(?<!\w)" if plain[0] <= _CASELESS and plain[0].isalnum() else ""
+    after = r"(?![^\W\u0590-\uffff])" if plain[-1] <= _CASELESS and plain[-1].isalnum() else ""
+    return bool(re.search(before + re.escape(plain) + after, said))
 
 
-def _begins(token: str, said: str) -> bool:
-    """Whether what its inflected forms share stands there, roughly: four letters, or two signs of
-    a script without case."""
+def _begins(token: str, spoken: Collection[str]) -> bool:
+    """Whether an inflected form of it is among the words: most of it, from its beginning, and endings
+    of a few letters; two signs of a script without case. Never what has a digit."""
+    if any(c.isdigit() for c in token):
+        return False
     if token[0] > _CASELESS:
-        return len(token) > 1 and token[:2] in said
-    return len(token) > 3 and token[:4] in said
+        return len(token) > 1 and any(token[:2] in word for word in spoken)
+    for word in spoken:
+        longer = max(len(token), len(word))
+        alike = (a == b for a, b in zip(token, word, strict=False))
+        shared = next((n for n, same in enumerate(alike) if not same), min(len(token), len(word)))
+        if shared > 3 and longer - shared <= _ENDING and 2 * shared > longer:
+            return True
+    return False
+
+
+def _shares(value: str, said: str) -> bool:
+    """Whether it names a part of the value that says which."""
+    spoken = set(_WORD.findall(said))
+    return any(token in spoken for token in _WORD.findall(fold(value)) if token not in _SMALL)
+
+
+def _agrees(value: str, said: str, names: Sequence[str]) -> bool:
+    """Whether the words are denied where they stand if and only if the value is a denial."""
+    plain = fold(value)
+    for name in names:  # what it is called denies nothing ("no-fly list")
+        if name and fold(name) not in plain:
+            said = said.replace(fold(name), " ")
+    denied = manner.denies(plain)
+    return any(manner.denies(said[start:end]) == denied for start, end in _clauses_of(plain, said))
+
+
+def _clauses_of(plain: str, said: str) -> list[tuple[int, int]]:
+    """Where a value stands, widened to whole clauses; else the clauses that share most words with it."""
+    clauses = manner.clauses(said)
+    found: list[tuple[int, int]] = []
+    at = said.find(plain)
+    for _ in range(_OCCURRENCES):
+        if at < 0:
+            break
+        touched = [one for one in clauses if one[0] < at + len(plain) and at < one[1]]
+        if touched:
+            found.append((touched[0][0], touched[-1][1]))
+        at = said.find(plain, at + 1)
+    if found:
+        return found
+    words = [token for token in _WORD.findall(plain) if token not in _SMALL]
+    tokens = [token for token in words if not manner.denies(token)] or words
+    shares = [sum(_anchored(token, said[a:b]) for token in tokens) for a, b in clauses]
+    best = max(shares, default=0)
+    return [one for one, share in zip(clauses, shares, strict=True) if share == best and best]

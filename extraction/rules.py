@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import pairwise
 
 from extraction import Known, Passage, Statement, Window, words
 from extraction.markup import EMOJI, PERSON, fold, read, same
@@ -163,12 +164,37 @@ _THIS = re.compile(
 
 _TAKEN_BACK = re.compile(rf"[\s(,;—–-]*(?:{words.TAKEN_BACK})")
 _IT = re.compile(
-    rf"(?:(?:it|that|this)(?:'s|\s+(?:is|has\s+been|was)|\s+got)|now|es\s+ist|está|c'est)(?:\s+(?:{words.ADVERB}|{words.NOW}))*\s+"
+    rf"(?:(?:it|that|this)(?:'s(?:\s+been)?|\s+(?:is|has\s+been|had\s+been|was)|\s+got)|now|es\s+ist|está|c'est)(?:\s+(?:{words.ADVERB}|{words.NOW}))*\s+"
 )
 
 _TAG = re.compile(rf"(?:{words.TAG})[?!？]+$")
 _HEDGE = re.compile(rf"(?:(?<=\S){words.HEDGE})$")
 _SARCASM = re.compile(words.SARCASM)
+_PAUSE = rf"(?:[,;(\[—–]\s*|\s-{{1,3}}\s*|(?<!\.)\.{{2,9}}\s*|…\s*|[{EMOJI}]\s*|[:;]-?[)p]\s*)"
+_JOKE = re.compile(rf"(?:{_PAUSE}{words.JOKE}|(?:{_PAUSE}|\s){words.UNDONE})[\s.!)\]{EMOJI}]*$")
+_SHOUTED_NOT = re.compile(r"[a-z]\W*\sNOT[\s.!)]*$")
+_UNDONE = re.compile(words.UNDONE)
+_UNDONE_AFTER = re.compile(words.UNDONE_AFTER.format(undone=words.UNDONE, joke=words.JOKE))
+_OH_GREAT = re.compile(words.OH_GREAT)
+_ROLLING_EYES = re.compile(words.ROLLING_EYES)
+_UNRIPE = re.compile(
+    rf"[(\[]\s?{words.UNRIPE}[)\]]|(?:\s[–—-]{{1,3}}|,)\s{words.UNRIPE}(?=[\s.!]*$)"
+)
+_IN_PART = re.compile(words.IN_PART)
+_OPINION = re.compile(words.OPINION)
+_NOT_SO = re.compile(words.NOT_SO)
+_DENIES = re.compile(words.DENIES)
+_ABOUT_MESSAGE = re.compile(words.ABOUT_MESSAGE)
+
+# Ballots: what may be ticked, several of them in a line, one in each line, and the call to vote.
+_UNTICKED = re.compile(r"[☐□▢◻⬜]|\[\s?\]|\(\s\)")
+_CHOICE_BEFORE = re.compile(
+    r"(?:(?:^|[\s(])[a-z0-9]{1,2}[.)]|[0-9]\ufe0f?\u20e3|(?<!\w)(?:or|vs\.?|oder|ou)|[/|])[\s(]*$"
+)
+_LISTED = re.compile(rf"\s*(?:{_BULLET}|[0-9]\ufe0f?\u20e3|[{EMOJI}])")
+_CALL_TO_VOTE = re.compile(
+    r"(?:^|[\n.!?—–-])[^\w\n]{0,6}(?:(?:please|pls|so|ok|everyone|all|now|let's|and)[\s,:]{1,3}){0,3}(?:(?:vote|poll|react|pick|choose)(?!\w)|which\s+(?:one|of)|cast\s)"
+)
 
 _NOBODY = People({})
 
@@ -264,9 +290,25 @@ class _Message:
                 break
             self._read(sentence)
         found: list[Statement] = []
-        for draft in self.drafts:
+        for draft in self._without_ballots():
             found += self._state(draft, len(found))
         return found
+
+    def _without_ballots(self) -> list[Draft]:
+        """Without list items that offer a choice: two values of one thing, or a call to vote."""
+        listed = [d for d in self.drafts if not d.sentence.cue and self._is_listed(d)]
+        if len(listed) < 2:
+            return self.drafts
+        offered: dict[str, set[str]] = {}
+        for draft in listed:
+            offered.setdefault(draft.entity, set()).add(fold(draft.value))
+        votes = bool(_CALL_TO_VOTE.search(self.plain))
+        out = {id(d) for d in listed if votes or len(offered[d.entity]) > 1}
+        return [d for d in self.drafts if id(d) not in out]
+
+    def _is_listed(self, draft: Draft) -> bool:
+        line = self.plain.rfind("\n", 0, draft.sentence.start) + 1
+        return bool(_LISTED.match(self.plain, line))
 
     def _state(self, draft: Draft, number: int) -> list[Statement]:
         sentence = draft.sentence
@@ -327,6 +369,24 @@ class _Message:
                 end = body + len(plain[body:end].rstrip(" .!)]"))
         refs = references(self.shown, body, end, self.scene, self.aliases, self.rules.stop)
         tail = plain[max(body, end - 40) : end]
+        written = self.text[sentence.start : sentence.end]
+        if (refs and _OH_GREAT.match(plain, body, end)) or _UNTICKED.search(written):
+            self._name(refs)
+            return
+        if not (refs or sentence.opens or sentence.cue) and (
+            _UNDONE_AFTER.match(plain, body, end) or _ROLLING_EYES.search(written)
+        ):
+            self.drafts = [d for d in self.drafts if d.sentence.line != sentence.line]
+            return
+        if not sentence.cue and (
+            _JOKE.search(tail)
+            or _UNRIPE.search(plain, body, end)
+            or _SHOUTED_NOT.search(self.text[max(body, end - 40) : end])
+            or _ROLLING_EYES.search(written)
+            or (refs and _UNDONE.search(plain, body, end))
+        ):
+            self._name(refs)
+            return
         if _SARCASM.search(tail):
             if not refs:  # a line of its own speaks of the whole message
                 line = sentence.line
@@ -428,6 +488,13 @@ class _Message:
         refs = [r for r in refs if r.end <= end]
         if not refs or self.values.leaves_open(start, end, OPEN):
             return []
+        for one, other in pairwise(refs):
+            near = self.plain[max(one.end, other.start - 8) : other.start].rstrip()
+            again = one.entity == other.entity
+            if (again and near.endswith(EMOJI)) or (
+                _CHOICE_BEFORE.search(near) and (again or near.strip() not in ("/", "|"))
+            ):
+                return []  # A) KEY: x B) KEY: y
         first = refs[0]
         lead = lead or self._lead(start, first.start)
         starts = self._starts(refs, end, lead)
@@ -530,7 +597,11 @@ class _Message:
         value = self.values.value(
             match.end(), end, ref, free=free, exact=exact, limit=VALUE_LIMIT, fact=present
         )
-        if not value:
+        if not value or _IN_PART.search(self.plain, value[1], end):
+            return None
+        if self.values.is_contradicted(value[0], end):
+            return None
+        if match.re is _IS and _OPINION.fullmatch(self.plain, *value):
             return None
         if match.re is _GIVEN and frame is Frame.SAY:
             by = match.group()
@@ -749,9 +820,14 @@ class _Message:
             self.drafts[-1] = replace(last, entity=ref.entity, name=ref.name, by_text=False)
             return
         if refs:
+            if self._denies(body, end):
+                gone = {ref.entity for ref in refs}
+                self.drafts = [d for d in self.drafts if d.entity not in gone]
             return
-        it = _IT.match(self.plain, body, end)
-        at = it.end() if it else body
+        not_so = _NOT_SO.match(self.plain, body, end)
+        at = not_so.end() if not_so else body
+        it = _IT.match(self.plain, at, end)
+        at = it.end() if it else at
         if last is None and not it:
             return
         subjects = {d.entity for d in self.drafts} or self.refs.keys()
@@ -764,6 +840,8 @@ class _Message:
             free = last is not None and last.given and edit and not it
             before = last.value if last else ""
             value = self.values.correction(at, end, gate, before, meant=meant, free=free)
+            if value and self.values.settles_late(*value):
+                value = None  # "legal rejected it"
         if value and len(subjects) == 1 and (last or ref_of):
             if last:
                 draft = replace(
@@ -782,6 +860,22 @@ class _Message:
             and not re.match(r"(?:to|that|it|this)\b", self.plain[at:end])
         ):
             self.drafts.pop()  # taken back for something that cannot be read
+        elif last and (
+            self._denies(body, end)
+            or (
+                not self.plain.startswith("upd", sentence.start)
+                and not _ABOUT_MESSAGE.search(self.plain[body:end])
+                and self.values.settles_somewhere(body, end)
+            )
+        ):  # what was said does not hold, and what holds cannot be read
+            line = sentence.line
+            self.drafts = [d for d in self.drafts if not sentence.opens and d.sentence.line != line]
+
+    def _denies(self, start: int, end: int) -> bool:
+        return bool(
+            _DENIES.search(self.plain, start, end)
+            and not _ABOUT_MESSAGE.search(self.plain[start:end])
+        )
 
 
 def _shorten(text: str) -> str:

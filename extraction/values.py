@@ -25,6 +25,14 @@ _PERCENT = re.compile(
     r"[~≈]?[+-]?[0-9]+(?:[.,][0-9]+)?\s?(?:%|percent\b|prozent\b)(?:\s(?:done|complete|completed|finished|there|ready|of\s.*))?$"
 )
 _ALTERNATIVES = re.compile(r"\s(?:vs\.?|or|oder)\s")
+_CHOICES = re.compile(r"[^\s/|,;()]+(?:\s[^\s/|,;()]+)?(?:\s?/\s?[^\s/|,;()]+(?:\s[^\s/|,;()]+)?)+")
+# Before another settled word: that is how it was, or how it is not.
+_BEFORE_NOW = re.compile(
+    r"(?<!\w)(?:not|never|was|were|been|being|from|no\s+longer|previously|formerly|instead\s+of|rather\s+than|than|over|until|till|after|the|if|nicht|war)\s(?:\w+\s)?$"
+)
+_WORD_START = re.compile(r"(?<!\w)(?=\w)")
+_HANDED = re.compile(words.HANDED)
+_PAPERS = re.compile(words.PAPERS)
 _DATE = re.compile(words.DATE)
 _NUMBER = re.compile(words.NUMBER)
 _NAME = re.compile(
@@ -103,6 +111,10 @@ class Settled:
             rf"\s?(?:$|[,;.!:()\[{EMOJI}—–/|。-]|{words.AFTER_SETTLED})"
             rf"|\s(?:{choice or '(?!)'})(?=\s?(?:$|[,;.!(]))"  # closed fixed
         )
+        self.next = re.compile(
+            rf"[\s,/|&;{EMOJI}–—-]+(?:(?:or|vs\.?|oder|ou)\s+)?(?P<word>{choice or '(?!)'})(?!\w)"
+        )
+        self.every = frozenset(every)
 
 
 class Values:
@@ -245,6 +257,8 @@ class Values:
         plain = self.plain[span[0] : span[1]]
         if _EITHER.fullmatch(plain):
             return None
+        if _HANDED.fullmatch(plain) or _PAPERS.fullmatch(plain) or self.is_choice(span):
+            return None
         first = _NO_VALUE.match(plain)
         if (first and not _TEXT_MAY_BEGIN.match(plain)) or _UNDECIDED.match(plain):
             return None
@@ -351,7 +365,9 @@ class Values:
                 return None
         if not span or _UNDECIDED.match(self.plain, *span):
             return None
-        if _ELSEWHERE.fullmatch(self.plain, *span):
+        if _ELSEWHERE.fullmatch(self.plain, *span) or _HANDED.fullmatch(self.plain, *span):
+            return None
+        if self.is_choice(span):
             return None
         if _NO_VALUE.match(self.plain, *span) and not (
             self._is_settled(span) or self._is_person(span)  # somebody is called Will
@@ -397,7 +413,57 @@ class Values:
             span = self.trim(span[0], comma) if comma > 0 else None
         if not span or not any(c.isalnum() for c in self.text[span[0] : span[1]]):
             return None
+        if _PAPERS.fullmatch(self.plain, *span):
+            return None
         return None if self._is_wrapped(span[1]) else span
+
+    def is_choice(self, span: tuple[int, int]) -> bool:
+        """Whether it is a ballot: `approved/rejected`, `yes | no`, `option A / option B`."""
+        plain = self.plain
+        if "|" in plain[slice(*span)]:
+            return True
+        if choices := _CHOICES.match(plain, *span):
+            parts = [part.strip(" .!") for part in choices.group().split("/")]
+            markable = [len(p) == 1 or p in words.CHOICE or p in self.settled.every for p in parts]
+            if markable[0] and markable[1]:
+                return True
+            if choices.end() == span[1] and " / " in choices.group():
+                return True
+        first = self.settled.word.match(plain, *span)
+        following = self.settled.next.match(plain, first.end(), span[1]) if first else None
+        if not first or not following:
+            return False
+        pair = {first["word"], following["word"]}
+        return len(pair) == 2 and len(pair & words.AGAINST) == 1
+
+    def is_contradicted(self, start: int, end: int) -> bool:
+        """`approved, then rejected`: a word for and a word against, and no order between them."""
+        first = self.settled.word.match(self.plain, start, end)
+        if not first:
+            return False
+        against = first["word"] in words.AGAINST
+        for at in _WORD_START.finditer(self.plain, first.end(), end):
+            other = self.settled.word.match(self.plain, at.start(), end)
+            if (
+                other
+                and (other["word"] in words.AGAINST) is not against
+                and not _BEFORE_NOW.search(
+                    self.plain, max(first.end(), at.start() - 24), at.start()
+                )
+            ):
+                return True
+        return False
+
+    def settles_late(self, start: int, end: int) -> bool:
+        """Whether a word that settles stands in it, but behind another."""
+        return not self._is_settled((start, end)) and self.settles_somewhere(start, end)
+
+    def settles_somewhere(self, start: int, end: int) -> bool:
+        """Whether a word that settles stands anywhere in `[start, end)`."""
+        return any(
+            self.settled.word.match(self.plain, at.start(), end)
+            for at in _WORD_START.finditer(self.plain, start, end)
+        )
 
     def _undangled(self, start: int, end: int) -> int:
         left = _DANGLING.search(self.plain, max(start, end - 24), end)

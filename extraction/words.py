@@ -191,7 +191,8 @@ REPLY = r"(?:yes|yeah|yep|yup|no|nope|ok|okay|ah|oh|hmm*|right|sure|indeed|exact
 ELSEWHERE = r"(?:.*\s)?(?:below|above|attached|linked|(?:in|see)\s+(?:the\s+)?(?:thread|doc|comments?|replies|notes|minutes|attachment|link))|(?:details|notes|minutes|slides|link|agenda|recording|summary|thread|doc)\s+(?:here|later|soon|to\s+follow|coming)"
 # A value that begins like this is a remark, a question, a plan or still open.
 NO_VALUE = (
-    r"(?:\+1(?![0-9.])|i|i'm|im|i've|i'll|i'd|i\s+am|we'll|we\s+will|we're|we\s+are|we\s+(?:need|have\s+to|want|can|could"
+    r"(?:\+1(?![0-9.])|[+–−-]\s?[0-2](?=\s?(?:$|[,;(!]|(?:from|for|to|on|because|here|vote|votes|binding|non-?binding|i|as)\b))"
+    r"|[+–−-]\s?[0-9]+\s?(?:lines?)?[\s/,|;]{1,3}[+–−-]\s?[0-9]+|i|i'm|im|i've|i'll|i'd|i\s+am|we'll|we\s+will|we're|we\s+are|we\s+(?:need|have\s+to|want|can|could"
     r"|should|may|might)|let's|lets|let\s+us|let\s+me|can|can't|cannot|could|couldn't|would|wouldn't|should"
     r"|shall|may(?!\s*[0-9])|might|must|will|won't(?!\s+fix)|gonna|going\s+to|plans?\s+to|planning|to\s+be|trying|try|maybe|perhaps"
     r"|probably|possibly|likely|hopefully|please|pls|plz|any|anyone|anybody|someone|somebody|who|whose"
@@ -212,7 +213,7 @@ NO_VALUE = (
 )
 # Anywhere in a sentence: a condition, a wish, a proposal, something still open.
 OPEN = (
-    r"\b(?:if|unless|whether|assuming|suppos(?:e|ing)|let's\s+say|yeah,?\s+right(?=\s?[,.!])|provided(?:\s+that)?|in\s+case|as\s+long\s+as|as\s+soon\s+as"
+    r"\b(?:if|unless|whether|assuming|suppos(?:e|ing)|let's\s+say|providing|lest|in\s+the\s+event|on\s+the\s+(?:assumption|condition)|yeah,?\s+right(?=\s?[,.!])|provided(?:\s+that)?|in\s+case|as\s+long\s+as|as\s+soon\s+as"
     r"|contingent|conditional|subject\s+to|depend(?:s|ing)?\s+on|otherwise|would|could|might|should|shall|ought|can\s+we|may\s+be"
     r"|when(?:ever)?|once(?!\s+(?:a|an|per|every|again|daily|weekly|more)\b)|hopefully|hope|wish|wishing|maybe|perhaps|probably"
     r"|possibly|likely|proposal|propose[sd]?|proposing|suggest(?:s|ed|ing|ion)?|let's|lets|what\s+about|how\s+about|wonder(?:ing)?|not\s+sure|unsure"
@@ -224,7 +225,8 @@ OPEN = (
 )
 # The same inside a decision in words, whose text may well say what should happen when.
 OPEN_TEXT = (
-    r"\b(?:if|unless|whether|assuming|supposing|provided\s+that|contingent|subject\s+to|depend(?:s|ing)?\s+on"
+    r"\b(?:if|unless|whether|assuming|supposing|(?:provided|providing)\s+(?:that|the|we|they|he|she|it|you|our|all|no|nobody|everyone|everybody|legal|finance|budget|there)"
+    r"|[as][so]\s+long\s+as|on\s+condition|contingent|subject\s+to|depend(?:s|ing)?\s+on"
     r"|hopefully|maybe|perhaps|probably|possibly|tbd|tbc|tba|pending|awaiting|undecided|not\s+sure|tentative(?:ly)?"
     r"|yet|objects?|objections?|disagrees?|or\s+not|wenn|falls|sofern|vielleicht|quizás?|peut-être)(?!\w)"
 )
@@ -236,6 +238,8 @@ POLITE_IF = (
 # Before "we decided": somebody else's words, a memory, a condition, a doubt.
 NOT_OURS = (
     r"\b(?:if|unless|whether|when|whenever|until|till|once|because|cause|since|as|where|what|why|how|which|who|that"
+    r"|in\s+case(?!\s+(?:you|anyone|anybody)\s+(?:missed|forgot|wondered|(?:are|were|is|was)\s+wondering))|on\s+condition|(?:in|on)\s+the\s+(?:event|off\s?-?chance|assumption|condition)"
+    r"|assuming|supposing|provid(?:ed|ing)(?=(?:\s+that)?\s*$)|lest|otherwise|presum(?:e|ing|ably)|imagining|pretending|hypothetical(?:ly)?|angenommen|gesetzt|suponiendo|en\s+caso|supposons|au\s+cas"
     r"|though|although|think|thinks|thought|thinking|guess|believe|wish|hope|suppose|assume|remember|recall|imagine|pretend"
     r"|say|says|said|saying|tell|tells|told|hear|heard|claim|claims|claimed|write|wrote|writes|read|know|knew|forgot|last\s+(?:year|month|job|company|place)"
     r"|years?\s+ago|back\s+then|back\s+in|old\s+(?:job|company|team)|previous(?:ly)?|my\s+(?:team|last|former|previous)|used\s+to|the\s+day|the\s+time"
@@ -308,6 +312,13 @@ EMPTY_TEXT = (
     r"(?:to|not\s+to|not)|(?:(?:not\s+to|against|for|with|go|going|do|doing|use|using|keep|drop|try|have|make)\s+){0,3}(?:it|this|that|them|these|those|so|one|both|either|neither)(?:\s+(?:together|then|now|instead|again|anyway|later))?"
     r"|(?:a|an|the|these|those|some|our|all|this|that|most|many|following)\s+(?:\w+\s+)?(?:following|points?|things?|items?|terms?|price|date|time|place|name|names|colou?r|plan|approach|wording|text|format|scope|agenda|topic|topics|list|most|way|way\s+forward|next\s+steps|solution|option|options)"
     r"|(?:terms|price|date|scope|wording)|.*:"
+    r"|(?:still\s+|now\s+|currently\s+|again\s+)*(?:blocked|unblocked|deferred|postponed|delayed|tabled|parked|stalled|stuck|(?:on\s)?hold|on\s+ice|overdue|late|later|soon|outstanding|required|reached|reversed|revisited|unchanged|in\s+progress)"
+    r"(?:\s+(?:by|on|until|till|to|for|again|once|one|a|an|another)\b.*)?"
+)
+# Somebody else has to decide.
+HANDED = (
+    r"(?:(?:is|still|all|was|been)\s+)*(?:(?:up|left|falls|belongs|delegated|escalated|handed(?:\s+over)?)\s+to\s(?!(?:[0-9]|an?\b|one\b|two\b|three\b|four\b|five\b|six\b|half\b|date\b))\S+(?:\s\S+){0,2}|(?:rests|lies|sits)\s+with\s.*|in\s\S+\shands"
+    r"|(?:[\w.@-]+(?:'s|s')|your|their|his|her|my)\s+(?:call|decision|choice|turn)|[\w.@-]+\s+(?:decides|will\s+decide|to\s+decide|(?:has|needs)\s+to\s+decide|must\s+decide))"
 )
 
 # Decisions in words: the label at the start of a line, and the sentence.
@@ -387,6 +398,61 @@ HEDGE = (
 )
 SARCASM = r"(?:^\s*not|(?:^|\s)(?:/s|/sarcasm|/jk|\(s\)|jk|j/k|just\s+kidding|lol\s+jk|not!+|—\s*not|\.\.\.\s*not|as\s+if))(?:\s*[.!\ue004]*\s*)$"
 
+# What is only a joke, whatever stands before it: at the end of a sentence, behind a pause.
+JOKE = (
+    r"(?:(?:just|only|it's|its|that's)\s+)*(?:an?\s+)?(?:joke|jokes|psyche?|sike|gotcha|not|nope|nah|lies?|as\s+if|yeah,?\s+right|i\s+wish|dream\s+on|april\s+fools?(?:'?\s+day)?"
+    r"|in\s+(?:my|your|our|his|her|their)\s+dreams?|when\s+pigs\s+fly|fake\s+news|or\s+so\s+(?:they|he|she|i'm|we're)\s+(?:say|says|told|think|thinks)|sort\s+of|kind\s+of|kinda|sorta|ish"
+    r"|more\s+or\s+less|mostly|partly|partially|in\s+part|nearly|almost|not\s+(?:really|quite|fully|entirely|completely|yet)|wink\s+wink|witz|scherz|broma|blague)(?:\s+(?:lol|haha+|obviously|of\s+course|i\s+wish))?"
+)
+# Anywhere in a sentence: nobody did it, or nobody meant to, or it is being undone.
+UNDONE = (
+    r"(?<!not )(?<!no )(?<!without )(?<![\w'-])(?:(?:by|per|from)\s+(?:nobody|no\s?-?one|none(?!\s+other)|absolutely\s+(?:nobody|no\s?-?one)|whom?)(?=\s?(?:$|[^\w\s'-])|\s(?:ever|at\s+all|really|exactly|knows|yet))"
+    r"|(?:said|says|according\s+to)\s+(?:absolutely\s+|literally\s+)?(?:nobody|no\s?-?one)|by\s+(?:mistake|accident|error)|in\s+error|accidentally|mistakenly|erroneously|wrongly|wrongfully|prematurely|inadvertently|unintentionally"
+    r"|(?:kidding|joking|trolling|psych|sike)(?!\w)|(?:in\s+name\s+only|in\s+spirit(?!\w))|(?:versehentlich|aus\s+versehen|irrtümlich|por\s+error|par\s+erreur)(?!\w)"
+    r"|(?:re-?opening|reverting|undoing|rolling\s+(?:it\s+)?back|will\s+(?:reopen|revert|undo))(?!\s+(?:the\s+)?(?:of|ceremony|hours?))(?=\s?(?:$|[^\w\s'-])|\s(?:it|this|that|now|again|the\s+(?:ticket|issue))\b))(?!\w)"
+)
+# The same as a sentence of its own, right behind the statement in its line.
+UNDONE_AFTER = r"[\s(,–—-]*(?:(?:just|only|i'm|we're|i\s+am|but|oh|ok|now|that\s+was|it\s+was|was)\s+)*(?:{undone}|{joke}(?=[\s.!)]*$))"
+# Sarcasm before the statement, and faces that mean the opposite.
+OH_GREAT = r"\s*(?:(?:oh|ah|well|yeah|yay|wow)[\s,]+(?:great|good|joy|wonderful|lovely|perfect|nice|fantastic|brilliant|awesome|fun|super|sure)|surprise,?\s+surprise|shocker)(?:[\s,.!…:—–-]|$)"
+ROLLING_EYES = r":(?:face_with_)?roll(?:ing)?_eyes:|:(?:face_with_rolling_eyes|eye_?roll|upside_down(?:_face)?|sarcasm|sarcastic|trollface|troll|clown(?:_face)?|just_kidding|jk):|[\U0001f644\U0001f643\U0001f921]"
+# Written behind a text that nobody has decided yet: in brackets, or at the end behind a dash.
+UNRIPE = (
+    r"(?:(?:still|just|only|as|a|an|my|first|early|rough|is|for)\s)*(?:proposed|proposal|draft(?:ed)?|wip|work\s+in\s+progress|tbd|tbc|tba|pending|suggestion|suggested|idea|rfc|tentative|provisional|hypothetical"
+    r"|example|sample|placeholder|template|test|unconfirmed|unofficial|undecided|not\s+(?:final(?:i[sz]ed)?|official|decided|confirmed|agreed|binding|signed)|to\s+be\s+(?:confirmed|discussed|approved|decided|announced|determined|agreed|signed|ratified|reviewed|voted|finali[sz]ed)|for\s+(?:discussion|review|comment|debate)|under\s+(?:review|discussion)"
+    r"|in\s+(?:review|discussion)|open\s+for\s+\w+|needs\s+\w+|awaiting|vorschlag|entwurf|propuesta|borrador|proposition|brouillon)(?!\w)[^()\[\]\n]{0,40}"
+)
+# Behind a value that is cut there: it holds only in part, or somebody holds the opposite.
+IN_PART = (
+    r"(?<![\w'-])(?:(?:but|though|although|however|while|whereas|yet)\s+(?:[\w.'@-]+\s+){0,3}?(?:not|never|no|nobody|none|only|still|\w+n't|cannot|fails?|failing|failed|broken|breaks|reject\w*|refus\w*|den(?:y|ied|ies)|block\w*|veto\w*|oppos\w*|against)"
+    r"|not\s+(?:in|on|for|by|at|with|to|from|everywhere|everyone|all|really|quite|fully|entirely|completely)|except(?:ing)?|excluding|excluded|aside\s+from|apart\s+from|other\s+than|with\s+the\s+exception|minus|barring"
+    r"|only\s+(?:for|in|on|by|to|with|at|partly|partially|half)|partly|partially|in\s+part|mostly|halfway|half\s?-?done|please\s+re-?open|(?:it's\s+|that's\s+|officially\s+|all\s+)wrong|wait,?\s+no|trust\s+me\s+bro|for\s+the\s+most\s+part)(?!\w)"
+)
+# "Is now the most hated ticket ever" is an opinion and no value.
+OPINION = (
+    r"(?:(?:officially|easily|by\s+far|clearly|really|truly|simply)\s+)*(?:(?:the|our|my|your|their|one\s+of\s+the|a|among\s+the)\s+(?:\w+\s+)?(?:most|least|worst|best|longest|oldest|ugliest|weirdest|craziest|dumbest|funniest|nicest|coolest|hardest|biggest|greatest|slowest|stupidest|silliest|favou?rite)(?!\w).*"
+    r"|.*\s(?:ever|of\s+all\s+times?|in\s+(?:the\s+)?history|i've\s+(?:ever\s+)?seen)"
+    r"|(?:an?|such\s+an?|the|my|our)\s+(?:[\w-]+\s+){0,2}?(?:mess|joke|nightmare|disaster|pain|monster|beast|meme|legend|shame|mystery|zombie|bloodbath|headache|train\s?wreck|catastrophe|farce|circus|horror|miracle|dumpster\s+fire|thing|problem|success|hit|failure|fiasco|classic|bummer|tragedy)(?!\w).*"
+    r"|\w+ing\s+(?:me|us|everyone|everybody|my)(?!\w).*|(?:[0-9]+|an?|one|two|three|four|five)\s+(?:day|week|month|year|hour)s?\s+(?:old|late|overdue|behind))"
+)
+# What a meeting leaves behind: titles of documents, never values.
+PAPERS = (
+    r"(?=.*\b(?:retro(?:spective)?s?|agenda|notes|minutes|recap|recordings?|transcript|kick-?off|stand-?up|grooming|slides|summary|action\s+items|notizen|protokoll|actas?|ordre\s+du\s+jour)\b)"
+    r"(?:(?:the|our|my|a|of|and|from|for|team|sprint|meeting|call|sync|weekly|daily|monthly|final|draft|today's|yesterday's|&|\+|–|retro(?:spective)?s?|agenda|notes|minutes|recap|recordings?|transcript|kick-?off|stand-?up|grooming|refinement|planning|review|demo"
+    r"|slides|deck|summary|action|items|board|doc|document|link|links|session|notizen|protokoll|actas?|ordre|du|jour|tomorrow|\w+day|[0-9][0-9.-]*)(?:[\s,/]+|$))+"
+)
+# Settled words that speak against; beside one that speaks for it they are a choice left open.
+AGAINST = _words(
+    "rejected|declined|denied|cancelled|canceled|vetoed|deferred|postponed|reopened|withdrawn|revoked|reverted|abandoned|a no-go|no-go|dropped|shelved"
+    "|abgelehnt|abgesagt|zurückgestellt|rechazado|rechazada|cancelado|cancelada|rejeté|rejetée|refusé|refusée|annulé|annulée|却下|거절됨|반려|مرفوض|مرفوضة",
+    "|",
+)
+# What is marked on a ballot; two of them beside a slash or a bar are a choice left open.
+CHOICE = _words(
+    "yes no maybe abstain go nogo no-go on off true false pass fail passed failed approve approved reject rejected accept decline "
+    "for against pro contra con keep drop merge revert ship hold stay leave remain ja nein sí si oui non y n ok nok in out open closed"
+)
+
 # Between "we decided" and what: when, where, how.
 HOW = (
     r"(?:(?:early|late)\s+on|internally|informally|unanimously|mutually|jointly|together|as\s+an?\s+\w+|(?:a\s+while|long|some\s+time)\s+ago"
@@ -420,6 +486,21 @@ REMARK = (
     r"|including|linked|moved|improved?|tweak(?:ed|s)?|oops|whoops|done|for|to|as|with|in|at|of|from|about|after|by|because|per|more|better|some|something|anything|everything"
     r"|other|another|every|only|sorry|found|figured|got|now\s+with|wrong|missing|duplicate|ignore|disregard|no|well|and|but|so|also|the\s+other|this|these|those)\b(?=\s|$|:)"
     r"|^(?:added|fixed|corrected)\s|\s(?:is|are|was|were|has|have|had|will|works?|worked|did|does)(?:\s|$)|n't\b"
+)
+# After `EDIT:`, before what is right: an admission, and no value.
+NOT_SO = (
+    r"(?:(?:actually|wrong|incorrect|false|not\s+true|not\s+so|untrue|(?:no|nope|nah|nein|non)(?=\s?(?:$|[,.;:!—–-]))|oops|whoops|sorry|my\s+bad|my\s+mistake|i\s+was\s+wrong|that\s+was\s+wrong|that's\s+wrong|in\s+fact|rather|make\s+that|(?:as\s+)?it\s+turns\s+out|turns\s+out"
+    r"|well|ok|okay|so|and|but|scratch\s+that|strike\s+that|i\s+meant?|meant|should\s+(?:be|read)|changed\s+to)(?!\w)[\s,:;.!…–—-]*)+"
+)
+# After `EDIT:` these say that what was said does not hold, even where what holds cannot be read.
+DENIES = (
+    r"\b(?:not|never|nope|nah|no(?=[\s,.!]*$)|no\s+longer|wrong|incorrect|false|untrue|mistake|mistaken|actually|instead|undone|reversed|overturned|overruled|retracted|withdrawn|outdated|obsolete|vetoed"
+    r"|nobody|changed\s+(?:\w+\s+)?minds?|(?:is|was|has|does|did|have|are|were)n't)(?!\w)"
+)
+# After `EDIT:` this is about the message itself.
+ABOUT_MESSAGE = (
+    r"^(?:fixed|corrected|closed|resolved|dropped|killed|scrapped)\s+(?:the|an?|my|some|this)\b|\b(?:typos?|spell\w*|misspel\w*|(?:re)?format\w*|grammar|punctuation|clarity|clarif\w+|(?:re)?wording|(?:re)?phras\w+|links?|urls?|emoji|mentions?|markdown|screenshots?"
+    r"|attach\w*|images?|pictures?|autocorrect|words?|sentences?|paragraphs?|details?|context|message|post|thread|channel|readability|layout|credits?|tags?|thanks)\b"
 )
 # The author takes back what stands before it.
 TAKEN_BACK = (

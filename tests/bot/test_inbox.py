@@ -29,11 +29,13 @@ from bot.adapters import exports
 from bot.app import Bot, replay
 from bot.chat import Command, Edit, Enter, Exit, Heard, Message, Person, Room, Workspace
 from bot.inbox import LONGEST_PAUSE, Inbox, Pace, Progress, heard_in, key_of, reconsider, stored
+from bot.lines import without
 from engine import Memory
 from engine.beliefs import Standing
 from engine.errors import StoreRefused, StoreUnavailable, TooMuchWaiting
 from engine.queue import Queue
 from extraction import CannotRead, Statement, Window, rules
+from extraction.answers import Answer, Asked
 from extraction.gate import Held
 from extraction.spending import Spent
 from tests.bot import histories
@@ -975,6 +977,27 @@ class TestForgetting:
         assert memory.truth("decision-3").value == "secret-of-z"  # as somebody else said it
         assert canary not in repr(memory.noted("heard:C1"))
 
+    def test_who_has_a_longer_id_keeps_what_is_remembered_of_them(self, memory: Memory) -> None:
+        bot = listening(memory)
+        bot.meet([Person(id="U1", name="Una"), Person(id="U12", name="Ulf")], [], AT)
+        for number, who in enumerate(("U1", "U12")):
+            memory.record(entered(number, who))
+        inbox = Inbox(memory, bot)
+        inbox.put(message(2, "decision-1: done", by="U12", reactions={"eyes": ("U12",)}))
+        pumped(inbox)
+        keys = ("heard:C1", "lines:C1", "stated:C1", "reacted:C1")
+        before = [memory.noted(key) for key in keys]
+        assert "U12" in repr(before)
+
+        memory.forget("U1", lambda note: without(note, "U1"))
+
+        assert [memory.noted(key) for key in keys] == before
+        event = "T1-C1-U12-1-say"
+        kept = json.dumps({"ts": "1", "at": AT.isoformat(), "author": "U12",
+                           "said": [[event, AT.isoformat(), True]]})  # fmt: skip
+        assert event in (without(kept, "U1") or "")
+        assert event not in (without(kept, "U12") or "")
+
     def test_a_message_of_theirs_that_comes_afterwards_is_not_remembered(
         self, memory: Memory, database: Any
     ) -> None:
@@ -1122,3 +1145,69 @@ def test_it_goes_on_after_the_memory_was_away(
 
 def _away(*_: object) -> bool:
     raise StoreUnavailable("The memory cannot be reached: is its server running?")
+
+
+class TestEditsOfOneMoment:
+    """Slack gives whole seconds: two edits can have the same."""
+
+    WHEN = Edit(at=AT + timedelta(hours=1), by="U1")
+
+    def versions(self, when: Edit) -> list[Message]:
+        first = message(1, "decision-1: approved")
+        texts = ("decision-1: rejected", "decision-1: cancelled")
+        return [first, *(first.model_copy(update={"text": t, "edited": when}) for t in texts)]
+
+    @pytest.mark.parametrize("when", [WHEN, Edit(at=AT + timedelta(seconds=20), by="U1")])
+    @pytest.mark.parametrize("at_once", [True, False])
+    @pytest.mark.parametrize("turned", [True, False])
+    def test_what_came_later_stands(
+        self, memory: Memory, when: Edit, at_once: bool, turned: bool
+    ) -> None:
+        inbox = Inbox(memory, listening(memory))
+        first, *edits = self.versions(when)
+        for n, one in enumerate([first, *(reversed(edits) if turned else edits)]):
+            assert inbox.put(one, AT + timedelta(hours=2, seconds=n))
+            if not at_once:
+                pumped(inbox)
+        pumped(inbox)
+        assert memory.truth("decision-1").value == ("rejected" if turned else "cancelled")
+
+    def test_delivered_again_they_change_nothing(self, memory: Memory, database: Any) -> None:
+        inbox = Inbox(memory, listening(memory))
+        for n, one in enumerate(self.versions(self.WHEN)):
+            inbox.put(one, AT + timedelta(hours=2, seconds=n))
+        pumped(inbox)
+        before = memory.counts()
+        assert not any(inbox.put(one) for one in self.versions(self.WHEN))
+        database.delete(f"so:{{{memory.sid}}}:inbox:done")  # as if it were a month ago
+        for n, one in enumerate(reversed(self.versions(self.WHEN))):
+            inbox.put(one, LATER - timedelta(hours=2) + timedelta(seconds=n))
+        pumped(inbox)
+        assert memory.counts() == before
+        assert memory.truth("decision-1").value == "cancelled"
+
+
+class TestWhatCannotBeWritten:
+    def test_half_a_character_in_a_reading_stops_nobody(self, memory: Memory) -> None:
+        class Broken(Windows):
+            def extract(self, window: Window) -> list[Statement]:
+                said = window.passages[-1]
+                return [
+                    *super().extract(window),
+                    Statement(
+                        kind="say", message=said.id, speaker=said.author, entity="x-1",
+                        name="\ud800", value="Friday", decides=True, quote="Friday",
+                    ),
+                ]  # fmt: skip
+
+        inbox = Inbox(memory, listening(memory, Broken()))
+        inbox.put(message(1, "ship on Friday"), AT)
+        inbox.put(message(2, "decision-1: approved", "G1"), AT)
+        pumped(inbox)
+        assert memory.truth("decision-1").value == "approved"
+        assert [one.reason for one in backlog.doubts(memory, "C1")] == ["its text cannot be stored"]
+
+    def test_an_answer_with_half_a_character_is_kept(self, memory: Memory) -> None:
+        answer = Answer(answer={"a": "\ud800"})
+        backlog.Answered(memory).put(Asked("k", "read"), "m", answer)
+        assert backlog.Answered(memory).get(Asked("k", "read")) == answer

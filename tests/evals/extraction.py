@@ -10,10 +10,10 @@ null; a room `dm:<id>` is a direct message; `"app": true` marks a program's mess
 nothing is read unless `--apps` names the program. `kind` is `say` (`tell` in a direct message) or
 `report`. How statements are matched stands at the top of extraction_score.py.
 
-OUT gets a line for each case, in their order: `{"id", "got": [statements]}`.
+OUT gets a line for each case, and for each line with an id that is none, in their order: `{"id", "got": [statements]}`.
 
-Whence a model's answers come says answering.py; the name of a case in such files is its id, for the
-messages of its second room with `#2` behind it.
+Whence a model's answers come says answering.py; the name of a case in such files is its id, that of
+the messages of its second room `["<id>",2]` (`name_of` in extraction_cases.py).
 """
 
 import json
@@ -143,7 +143,7 @@ def command(
         read_by = rules() if extractor == "rules" else model(how)
         found = read(cases, read_by, named, _progress)
         if predictions_file is not None:
-            written = predictions(cases, [one.stated for one in found])
+            written = predictions(cases, [one.stated for one in found], unread)
             predictions_file.write_text(written, "utf-8")
     except (CaseError, InvalidInput) as problem:
         _refuse(str(problem), 1)

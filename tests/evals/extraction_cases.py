@@ -32,10 +32,11 @@ class CaseError(Exception):
 
 class Unread(NamedTuple):
     """A line that is no case or says in no readable way what is wanted, or a case that the extractor
-    could not read, and why."""
+    could not read, and why. `id`: that of a line that is no case, where it has one."""
 
     line: int
     why: str
+    id: Json = None
 
 
 class Stated(NamedTuple):
@@ -85,9 +86,11 @@ def read_cases(file: Path) -> tuple[list[Case], list[Unread]]:
         try:
             given = _object(line)
             cases.append(_case(number, given))
-            cases[-1] = cases[-1]._replace(want=_want(given, cases[-1]))
+            want, wrong = _want(given, cases[-1])
+            cases[-1] = cases[-1]._replace(want=want)
+            unread += [Unread(number, f"{why}.") for why in wrong]
         except _Malformed as problem:
-            unread.append(Unread(number, f"{problem}."))
+            unread.append(Unread(number, f"{problem}.", _known_id(line)))
     if not cases:
         why = f"line {unread[0].line}: {unread[0].why}" if unread else "it is empty."
         raise CaseError(f"{file} holds no case; {why}")
@@ -129,12 +132,34 @@ def _case(number: int, given: Mapping[str, Json]) -> Case:
     return Case(number, given["id"], people, entities, passages, None, ids)
 
 
-def _want(given: Mapping[str, Json], case: Case) -> tuple[Stated, ...] | None:
-    """What is wanted of a case. Where that cannot be read the case is read and not scored."""
-    if given.get("want") is None:
+def _known_id(line: str) -> Json:
+    """The id of a line that is no case, None where it has none."""
+    try:
+        id = _object(line)["id"]
+    except _Malformed:
         return None
+    return id if isinstance(id, str | int | float) else None
+
+
+def _want(given: Mapping[str, Json], case: Case) -> tuple[tuple[Stated, ...] | None, list[str]]:
+    """What is wanted of a case, and what is wrong with the wanted statements that cannot be read: the
+    others are scored. Where it is no list at all, the case is read and not scored."""
+    want = given.get("want")
+    if want is None:
+        return None, []
+    if not isinstance(want, list):
+        return None, ['"want" is not a list of objects']
     spoken = {one.id for one in case.passages}
-    return tuple(_wanted(one, spoken) for one in _objects(given, "want"))
+    found: list[Stated] = []
+    wrong: list[str] = []
+    for one in want:
+        try:
+            if not isinstance(one, dict):
+                raise _Malformed("a wanted statement is not an object")
+            found.append(_wanted(one, spoken))
+        except _Malformed as problem:
+            wrong.append(str(problem))
+    return (None if wrong and not found else tuple(found)), wrong
 
 
 def _objects(given: Mapping[str, Json], name: str) -> list[dict[str, Json]]:
@@ -199,7 +224,9 @@ def _passages(messages: Sequence[Mapping[str, Json]], ids: dict[str, Json]) -> t
         found.append(
             Passage(
                 id=_id(one, "messages", ids),
-                author=_id(one, "messages", ids, "author") if one.get("author") is not None else "",
+                author=""
+                if one.get("author") in (None, "")
+                else _id(one, "messages", ids, "author"),
                 room=room,
                 at=last,
                 text=_text(one.get("text")),
@@ -358,7 +385,7 @@ def _one_by_one(
 def _in_windows(
     case: Case, apps: frozenset[str], statements: Sequence[Statement]
 ) -> Iterator[tuple[Window, str]]:
-    """A window for each room. Its name is the case's id; that of a second room gets `#2`."""
+    """A window for each room, with its name."""
     muted = _muted(case, apps)
     rooms: dict[str, list[Passage]] = {}
     for one in case.passages:
@@ -367,7 +394,16 @@ def _in_windows(
     for number, passages in enumerate(rooms.values(), 1):
         if not all(one.context for one in passages):
             window = Window(passages=tuple(passages), people=case.people, entities=case.entities)
-            yield window, f"{case.id}" if number == 1 else f"{case.id}#{number}"
+            yield window, name_of(case, number)
+
+
+def name_of(case: Case, room: int) -> str:
+    """Under which a model's answers to a room of a case (counted from 1) are looked up: the case's id
+    where it is text, for a further room JSON of both, `["case-1",2]`. So is an id that is a number
+    (`[1,1]`), or text that could be taken for such JSON: no two rooms have one name."""
+    if room == 1 and isinstance(case.id, str) and not case.id.startswith("["):
+        return case.id
+    return json.dumps([case.id, room], ensure_ascii=False, separators=(",", ":"))
 
 
 def _stated(case: Case, one: Statement, listed: str | None, direct: bool) -> Stated:
@@ -397,9 +433,14 @@ def _stated(case: Case, one: Statement, listed: str | None, direct: bool) -> Sta
 # ------------------------------------------------------------------------------- predictions
 
 
-def predictions(cases: Iterable[Case], got: Iterable[Sequence[Stated]]) -> str:
-    """One JSON line for each case: `{"id", "got": [statements]}`, ids as the case has them."""
-    return "".join(
-        json.dumps({"id": case.id, "got": [dict(one.raw) for one in stated]}) + "\n"
+def predictions(
+    cases: Iterable[Case], got: Iterable[Sequence[Stated]], unread: Iterable[Unread] = ()
+) -> str:
+    """One JSON line for each case: `{"id", "got": [statements]}`, ids as the case has them, in the order
+    of the file. A line that is no case and has an id gets one as well, with nothing."""
+    rows = [
+        (case.line, {"id": case.id, "got": [dict(one.raw) for one in stated]})
         for case, stated in zip(cases, got, strict=True)
-    )
+    ]
+    rows += [(one.line, {"id": one.id, "got": []}) for one in unread if one.id is not None]
+    return "".join(json.dumps(row) + "\n" for _, row in sorted(rows, key=lambda row: row[0]))

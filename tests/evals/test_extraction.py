@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from tests.evals import extraction_score as score
 from tests.evals.answering import KEY
 from tests.evals.extraction import app, read, rules, scored
-from tests.evals.extraction_cases import Case, Stated, predictions, read_cases
+from tests.evals.extraction_cases import Case, Stated, name_of, predictions, read_cases
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases" / "extraction.jsonl"
@@ -315,7 +315,7 @@ def test_a_line_that_is_no_case_is_listed_and_the_rest_goes_on(tmp_path: Path, l
     file = written(tmp_path, case(), "", line, case(id="c2"))
     cases, unread = read_cases(file)
     assert [one.id for one in cases] == ["c1", "c2"]
-    ((number, why),) = unread
+    ((number, why, _),) = unread
     assert number == 3
     assert MALFORMED[line] in why
     assert why.endswith(".")
@@ -516,3 +516,35 @@ def test_predictions_are_in_the_order_of_the_cases(tmp_path: Path) -> None:
     cases, _ = read_cases(written(tmp_path, case(id="b"), case(id="a"), case(id=3)))
     lines = predictions(cases, [one.stated for one in read(cases, rules())]).splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["b", "a", 3]
+
+
+def test_one_wanted_statement_that_cannot_be_read_leaves_the_others_scored(tmp_path: Path) -> None:
+    want = [statement(), statement(entity=None), statement(message="m9")]
+    told = json.loads(run("--cases", written(tmp_path, case(want=want)), "--json").stdout)
+    assert (told["wanted"], told["right"], len(told["unread"])) == (1, 1, 2)
+
+
+def test_nobody_is_an_author_without_a_name(tmp_path: Path) -> None:
+    assert said(tmp_path, message(author=""), message("m2", "decision-7: blue")) == [
+        ("m2", "new:decision-7", "blue")
+    ]
+
+
+def test_a_line_that_is_no_case_has_a_line_of_predictions_where_it_has_an_id(
+    tmp_path: Path,
+) -> None:
+    out, file = (
+        tmp_path / "out.jsonl",
+        written(tmp_path, '{"id": 7}', case(), '{"id": "x", "messages": 3}', "no"),
+    )
+    run("--cases", file, "--predictions", out)
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [(row["id"], len(row["got"])) for row in rows] == [(7, 0), ("c1", 1), ("x", 0)]
+
+
+def test_no_two_rooms_of_any_cases_have_one_name() -> None:
+    ids = ["a", "a#2", 1, "1", '["a",2]', "[1,1]", 2.5, "2.5"]
+    bare = [Case(0, id, {}, (), (), None, {}) for id in ids]
+    names = [name_of(one, room) for one in bare for room in (1, 2)]
+    assert len(set(names)) == len(names)
+    assert names[0] == "a"

@@ -703,7 +703,7 @@ def test_answers_from_outside_are_found_by_case_and_pass_the_same_gate(tmp_path:
     file.write_text(
         json.dumps({"case": "c1", "pass": "read", "answer": {"statements": [HALL, lie]}})
         + "\n\n"
-        + json.dumps({"case": "c2", "pass": "read", "answer": {"statements": [{"kind": "say"}]}})
+        + json.dumps({"case": "c2", "pass": "read", "answer": {"statements": "none"}})
         + "\n"
         + json.dumps({"case": "c3", "pass": "sort", "answer": json.dumps(sorted_as("none", "none"))})
         + "\n"
@@ -833,3 +833,65 @@ def test_many_threads_read_at_once() -> None:
         [(f"decision-{n}", f"D {n}")] for n in range(40)
     ]
     assert sum(one.calls for one in seen.claude.report().spent) == 80
+
+
+def test_one_statement_without_its_shape_is_held_and_takes_no_other_with_it() -> None:
+    broken: list[Any] = [
+        {**HALL, "quote": None},
+        {"kind": "say"},
+        "hall 9",
+        None,
+        {**HALL, "value": "\ud800", "x": 1, "n": []},
+    ]
+    del broken[4]["certainty"]
+    answers = Says(
+        sorted_as("question", "decision"), {"statements": [broken[0], HALL, *broken[1:]]}
+    )
+    reading = claude(None, answers=answers, offline=True).read(STAND)
+
+    assert [one.value for one in reading.statements] == ["hall 5"]
+    assert [one.reason for one in reading.held] == ["it does not have the shape of a statement"] * 5
+    assert reading.held[0].statement.message == "m2"
+    assert all(one.model_dump_json() for one in reading.held)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_what_people_wrote_follows_no_redirect(status: int) -> None:
+    hosts: list[str] = []
+
+    def elsewhere(request: httpx2.Request) -> httpx2.Response:
+        hosts.append(request.url.host)
+        return httpx2.Response(
+            status, headers={"location": "https://elsewhere.invalid/v1/messages"}
+        )
+
+    given = httpx2.Client(transport=httpx2.MockTransport(elsewhere), follow_redirects=True)
+    with pytest.raises(CannotRead):
+        claude("sk-1", http_client=given).extract(STAND)
+    assert set(hosts) == {"api.anthropic.com"}
+    assert connect("sk-1")._client.follow_redirects is False
+
+
+def test_a_last_line_that_was_cut_off_costs_no_other_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "answers.jsonl"
+    whole = json.dumps(
+        {"case": "c1", "pass": "read", "part": None, "answer": {"statements": [HALL]}}
+    )
+    file.write_bytes(whole.encode() + b'\n{"case": "c2", "pass": "read", "answer": {"a": "\xc3')
+
+    answers = Recorded(file, record=file)
+    assert answers.get(Asked("", "read", "c1")) is not None
+    assert "cut off" in caplog.text
+    answers.put(Asked("k", "read", "c3"), "m", Answer(answer={"a": "\ud800"}))
+    again = Recorded(file)
+    assert [again.get(Asked("", "read", c)) is not None for c in ("c1", "c2", "c3")] == [
+        True,
+        False,
+        True,
+    ]
+
+    file.write_text('{"case": "c2", "pa\n' + whole, "utf-8")
+    with pytest.raises(InvalidInput, match="line 1"):
+        Recorded(file)
