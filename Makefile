@@ -1,7 +1,7 @@
 # Everything happens in .venv; nothing here needs a key, a token or Docker.
 #
 #   make demo    the Acme workspace, replayed; then a prompt
-#   make test    every check and every test, on all cores (PYTEST_ARGS="-k privacy" for some of the tests)
+#   make test    every check and every test, three at a time (PYTEST_ARGS="-k privacy" for some of the tests)
 #   make lint    the checks alone
 #   make bench   what things cost here, as ratios to a bare query (ARGS=--json)
 #   make docs    docs/CYPHER.md anew, after engine/queries.cypher changed
@@ -10,7 +10,7 @@
 #   make clean   removes the environment and every cache
 
 PYTHON ?=
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n 3
 ARGS ?=
 PY := .venv/bin/python
 READY := .venv/.ready
