@@ -181,34 +181,30 @@ def ask_command(
     as_json: Json = False,
 ) -> None:
     """Ask one question as somebody, with that person's rights."""
-    with _answering(as_json):
-        settings = _settings()
-        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
-            person = questions.asker(memory, who)
-            name, _, text = " ".join(command).strip().partition(" ")
-            asked = Command(name=name, text=text, who=person.id, room="", at=datetime.now(UTC))
-            answer = questions.answer(memory, asked, _crowds(settings))
-            if as_json:
-                _print_model(answer)
-            else:
-                style = _style(memory, person)
-                page = render.page(answer, style)
-                if not isinstance(answer, Standing):  # which says so itself
-                    page = render.behind(page, backlog.behind(memory), style)
-                _print(render.text(page))
+    with _answering(as_json), _remembered(state, workspace) as (settings, memory):
+        person = questions.asker(memory, who)
+        name, _, text = " ".join(command).strip().partition(" ")
+        asked = Command(name=name, text=text, who=person.id, room="", at=datetime.now(UTC))
+        answer = questions.answer(memory, asked, _crowds(settings))
+        if as_json:
+            _print_model(answer)
+        else:
+            style = _style(memory, person)
+            page = render.page(answer, style)
+            if not isinstance(answer, Standing):  # which says so itself
+                page = render.behind(page, backlog.behind(memory), style)
+            _print(render.text(page))
 
 
 @app.command("status")
 def status_command(state: State = None, workspace: Which = None, as_json: Json = False) -> None:
     """Say what is remembered."""
-    with _answering(as_json):
-        settings = _settings()
-        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
-            standing = questions.standing(memory)
-            if as_json:
-                _print_model(standing)
-            else:
-                _print(render.text(render.page(standing, _style(memory, None))))
+    with _answering(as_json), _remembered(state, workspace) as (_, memory):
+        standing = questions.standing(memory)
+        if as_json:
+            _print_model(standing)
+        else:
+            _print(render.text(render.page(standing, _style(memory, None))))
 
 
 @app.command("retry")
@@ -221,16 +217,14 @@ def retry_command(
     as_json: Json = False,
 ) -> None:
     """Have messages that were set aside read again; `status` names them."""
-    with _answering(as_json):
-        settings = _settings()
-        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
-            number = backlog.put_back(memory, keys or ())
-            if as_json:
-                _print_json({"retried": number})
-            elif number:
-                _print(f"{number} {'message is' if number == 1 else 'messages are'} read again.")
-            else:
-                _print("Nothing of that was set aside.")
+    with _answering(as_json), _remembered(state, workspace) as (_, memory):
+        number = backlog.put_back(memory, keys or ())
+        if as_json:
+            _print_json({"retried": number})
+        elif number:
+            _print(f"{number} {'message is' if number == 1 else 'messages are'} read again.")
+        else:
+            _print("Nothing of that was set aside.")
 
 
 @app.command("review")
@@ -243,20 +237,18 @@ def review_command(
     as_json: Json = False,
 ) -> None:
     """Show what was read and is not believed, with the reasons."""
-    with _answering(as_json):
-        settings = _settings()
-        with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
-            believed = 0
-            if again:
-                bot = _bot(memory, settings)
-                bot.begin_anew()
-                believed = reconsider(memory, bot)
-            left = questions.standing(memory).inbox.review
-            if as_json:
-                shown = [one.model_dump(mode="json") for one in left]
-                _print_json({"believed": believed, "review": shown})
-            else:
-                _print(render.text(render.review(left, believed, _style(memory, None))))
+    with _answering(as_json), _remembered(state, workspace) as (settings, memory):
+        believed = 0
+        if again:
+            bot = _bot(memory, settings)
+            bot.begin_anew()
+            believed = reconsider(memory, bot)
+        left = questions.standing(memory).inbox.review
+        if as_json:
+            shown = [one.model_dump(mode="json") for one in left]
+            _print_json({"believed": believed, "review": shown})
+        else:
+            _print(render.text(render.review(left, believed, _style(memory, None))))
 
 
 @app.command("doctor")
@@ -434,6 +426,14 @@ def _place(settings: Settings, state: Path | None) -> dict[str, Any]:
 
 def _memory(settings: Settings, state: Path | None, workspace: str) -> Memory:
     return Memory(workspace, **_place(settings, state))
+
+
+@contextmanager
+def _remembered(state: Path | None, workspace: str | None) -> Iterator[tuple[Settings, Memory]]:
+    """The settings, and the memory of a workspace that was read before."""
+    settings = _settings()
+    with _memory(settings, state, _chosen(settings, state, workspace)) as memory:
+        yield settings, memory
 
 
 def _chosen(settings: Settings, state: Path | None, workspace: str | None) -> str:

@@ -137,11 +137,6 @@ def wording(
     )
 
 
-def handoff_text(answer: Handoff, scene: Scene, reader: May) -> str:
-    """The message that hands it over: only what its recipient may read, in plain lines."""
-    return handover(answer, scene, reader).text
-
-
 def handover(answer: Handoff, scene: Scene, reader: May) -> Handover:
     """What of a handoff its recipient may read: as a message in plain lines, and one by one."""
     refs = [*(one.entity for one in answer.lacks), *(one.entity for one in answer.wrong)]
